@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -176,6 +177,23 @@ def test_two_tables_are_two_versions(
     for same in (sf.compare("old.csv", Path("new.csv")), sf.compare("old", "new", scores=["old.csv", "new.csv"])):
         assert same.sentence == found["sentence"]
     assert shlex.split(sf.compare("old.csv", "new.csv").next_command)[2:5] == ["--scores", "old.csv", "new.csv"]
+
+
+def test_scores_are_of_one_measure(tmp_path: Path) -> None:
+    better, worse = two(0.1), two(-0.1)
+    with pytest.raises(sf.SurefootError, match="one measure; got score, AP: choose one"):
+        sf.compare("old", "new", scores=[better, replace(worse, measure="AP")])
+    log = tmp_path / "log.csv"
+    rows = [
+        f"{system},{topic},{measure},{value}"
+        for measure, scores in {"nDCG@10": better, "AP": worse}.items()
+        for system in scores.systems
+        for topic, value in zip(scores.topics, scores[system], strict=True)
+    ]
+    log.write_text("\n".join(["system,topic,measure,value", *rows]) + "\n")
+    for given in (log, [str(log)]):
+        found = sf.compare("old", "new", measure="AP", scores=given)
+        assert found.sentence == sf.compare("old", "new", scores=replace(worse, measure="AP")).sentence
 
 
 @pytest.mark.parametrize(

@@ -156,13 +156,28 @@ def compare(
     elif qrels is not None:
         raise SurefootError("give runs with qrels, or scores; not both")
     else:
-        from surefoot.io.tables import read_scores
-
-        files = isinstance(scores, list | tuple) and all(isinstance(one, str | os.PathLike) for one in scores)
-        part = read_scores(scores) if files else as_list(scores)[0]
-        baseline, candidate = str(old), str(new)
+        part, baseline, candidate = _one_measure(scores, measure), str(old), str(new)
     result = gate(part, baseline, candidate=candidate, rules=rules)
     return Compared.of(result if queries is None else result.with_texts(queries), part, inputs)
+
+
+def _one_measure(scores: ScoresLike, measure: object) -> Scores:
+    """The scores of one measure: of a table, of files, or in memory."""
+    from surefoot.io.tables import read_scores
+
+    given = scores if isinstance(scores, list | tuple) else [scores]
+    if given and all(isinstance(one, str | os.PathLike) for one in given):
+        return read_scores(given, _named(measure))
+    first, *others = as_list(scores)
+    if others:
+        measures = listed(part.measure for part in (first, *others))
+        raise SurefootError(f"compare takes the scores of one measure; got {measures}: choose one, or use gate")
+    return first
+
+
+def _named(measure: object) -> str | None:
+    """The measure; None if it is the default."""
+    return None if measure == MEASURE else str(measure)
 
 
 def score_pair(
@@ -174,15 +189,12 @@ def score_pair(
 
     paths = [one for one in (old, new) if isinstance(one, str | os.PathLike)]
     if qrels is None and len(paths) == 2 and all(map(is_score_file, paths)):
-        named = () if measure == MEASURE else (str(measure),)
-        part = read_scores(paths, *named)
+        named = _named(measure)
+        part = read_scores(paths, named)
         if len(part.systems) != 2:
             raise SurefootError(f"expected one system in each file; there are {listed(part.systems)}")
-        return (
-            part,
-            (part.systems[0], part.systems[1]),
-            ("--scores", *map(str, paths), *(("--measure", *named) if named else ())),
-        )
+        chosen = () if named is None else ("--measure", named)
+        return part, (part.systems[0], part.systems[1]), ("--scores", *map(str, paths), *chosen)
     if qrels is None:
         raise SurefootError("runs need judgments: compare(old, new, qrels); or give scores=")
     names = run_names(old, new)
