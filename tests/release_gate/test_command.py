@@ -183,6 +183,7 @@ def test_another_file_of_options(folder: Path, capsys: pytest.CaptureFixture[str
         ("gate = 1\n", "gate should be a table"),
         ("[gate]\nalpha = 'high'\n", "alpha should be a number; got 'high'"),
         ("[gate]\nalpha = true\n", "alpha should be a number; got True"),
+        ("[gate]\nseed = 1.5\n", "seed should be a whole number; got 1.5"),
         ("[gate]\nprotected = [1.5]\n", "protected should be a list of names"),
         ("[gate]\nratchet = 5\n", "ratchet should be text"),
         ("[gate\n", "not valid TOML"),

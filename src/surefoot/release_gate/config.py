@@ -21,15 +21,13 @@ from surefoot.release_gate.gate import gate
 from surefoot.release_gate.pinned import options_of
 from surefoot.release_gate.ratchet import accept as accept_candidate
 from surefoot.release_gate.ratchet import gate_ratchet, refuse_other_collection
-from surefoot.release_gate.rules import NUMBERS as RULE_NUMBERS
-from surefoot.release_gate.rules import Rules, flag
+from surefoot.release_gate.rules import NUMBERS, Rules, flag
 from surefoot.release_gate.verdict import GateResult
 from surefoot.scores import Missing, Scores
 
 CONFIG = "surefoot.toml"
 PATHS = ("segments", "protected_file", "ratchet", "sequential", "qrels", "queries", "acknowledged")
-RULES = tuple(option.name for option in fields(Rules))
-NUMBERS = (*RULE_NUMBERS, "holdout", "seed")
+RULE_OPTIONS = tuple(option.name for option in fields(Rules))
 LISTS = ("protected", "off", "baseline", "measure", "assessors")
 
 
@@ -55,12 +53,12 @@ class GateOptions:
 
     @property
     def losses_file(self) -> str:
-        """The file of acknowledged losses: as named, or surefoot-losses.toml."""
+        """The file that acknowledged losses are written to: as named, or surefoot-losses.toml."""
         return self.acknowledged or LOSSES
 
     @property
     def _losses(self) -> str | None:
-        """The file of acknowledged losses, if it is named or exists."""
+        """The file that acknowledged losses are read from, if it is named or exists."""
         return self.losses_file if self.acknowledged is not None or Path(LOSSES).is_file() else None
 
     def run(
@@ -78,24 +76,25 @@ class GateOptions:
         options in the file, so that later gates can't be looser; ``loosen`` allows pinning options that are looser than
         the pinned ones. The file is locked while the gate runs.
         """
-        if loosen and not pin:
-            raise SurefootError("--loosen goes together with --pin")
-        if self.ratchet is None:
-            self._refuse_without_ratchet(accept, pin)
-        if self.sequential is not None and (self.ratchet is not None or self.assessors is not None):
-            raise SurefootError("--sequential does not go together with --ratchet or --assessors")
+        self._validate(accept, pin, loosen)
         noun = self.noun or scores[0].noun
         parts = [part if part.noun == noun else replace(part, noun=noun) for part in scores]
-        candidate, seed = self.candidate_of(parts[0]), int(self.seed)
+        candidate = self.candidate_of(parts[0])
         segments = read_segments(self.segments, self.segment_by) if self.segments else None
+        if self.sequential is not None:
+            items = SequentialGate(
+                self.sequential, self.baseline, candidate=candidate, rules=self.rules, segments=segments,
+                acknowledged=self._losses,
+            )  # fmt: skip
+            return Outcome(items.add(parts), False)
         if self.ratchet is None:
-            shared: dict[str, Any] = {"candidate": candidate, "rules": self.rules, "segments": segments}
-            shared["acknowledged"] = self._losses
-            if self.sequential is None:
-                return Outcome(gate(parts, self.baseline, assessors=self.assessors, seed=seed, **shared), False)
-            return Outcome(SequentialGate(self.sequential, self.baseline, **shared).add(parts), False)
+            result = gate(
+                parts, self.baseline, candidate=candidate, rules=self.rules, segments=segments,
+                assessors=self.assessors, acknowledged=self._losses, seed=self.seed,
+            )  # fmt: skip
+            return Outcome(result, False)
         policy = Policy.of(
-            self.rules, self._losses, assessors=self.assessors, seed=seed, baselines=self.baseline,
+            self.rules, self._losses, assessors=self.assessors, seed=self.seed, baselines=self.baseline,
             segments=segments, missing=missing, holdout=self.holdout,
         )  # fmt: skip
         with open_ratchet(self.ratchet) as ratchet:
@@ -118,12 +117,18 @@ class GateOptions:
             raise SurefootError(f"name the --candidate: one of {listed(others or scores.systems)}")
         return self.candidate or others[0]
 
-    def _refuse_without_ratchet(self, accept: bool, pin: bool) -> None:
-        given = {"--accept": accept, "--holdout": self.holdout, "--pin": pin}
-        if option := next((name for name, value in given.items() if value), None):
-            raise SurefootError(f"{option} needs the ratchet file: give it with --ratchet FILE")
-        if not self.baseline:
-            raise SurefootError("nothing to compare with: name a --baseline, or give a --ratchet FILE")
+    def _validate(self, accept: bool, pin: bool, loosen: bool) -> None:
+        """Refuse options that do not go together."""
+        if loosen and not pin:
+            raise SurefootError("--loosen goes together with --pin")
+        if self.ratchet is None:
+            given = {"--accept": accept, "--holdout": self.holdout, "--pin": pin}
+            if option := next((name for name, value in given.items() if value), None):
+                raise SurefootError(f"{option} needs the ratchet file: give it with --ratchet FILE")
+            if not self.baseline:
+                raise SurefootError("nothing to compare with: name a --baseline, or give a --ratchet FILE")
+        if self.sequential is not None and (self.ratchet is not None or self.assessors is not None):
+            raise SurefootError("--sequential does not go together with --ratchet or --assessors")
 
     def _account(self, found: Accepted | None, may_be_first: bool) -> Accepted:
         """The content of the ratchet file; an empty account where there is no file yet."""
@@ -151,7 +156,7 @@ class GateOptions:
         }
 
 
-KEYS = (*RULES, *(option.name for option in fields(GateOptions) if option.name != "rules"), "protected_file")
+KEYS = (*RULE_OPTIONS, *(option.name for option in fields(GateOptions) if option.name != "rules"), "protected_file")
 """The keys of the configuration file."""
 
 
@@ -178,7 +183,7 @@ def read_options(config: PathLike | None = None, given: Mapping[str, Any] | None
         options["protected"] = [*options.get("protected", []), *names]
     if "segment_by" in options and "segments" not in options:
         raise SurefootError("--segment-by names a column of the segments file: give that with --segments FILE")
-    rules = Rules(**{name: options.pop(name) for name in RULES if name in options})
+    rules = Rules(**{name: options.pop(name) for name in RULE_OPTIONS if name in options})
     return GateOptions(rules, **options)
 
 
@@ -206,8 +211,10 @@ def _value_of(file: TomlFile, key: str, value: Any) -> object:
     name = key.replace("-", "_")
     expected: str = "text"
     shape: Any = str
-    if name in NUMBERS:
+    if name in (*NUMBERS, "holdout"):
         expected, shape = "a number", float
+    elif name == "seed":
+        expected, shape = "a whole number", int
     elif name in LISTS:
         expected, shape = "a list of names", [(str, float if name == "assessors" else int)]
     items = value if name not in LISTS or isinstance(value, list) else [value]
