@@ -22,7 +22,7 @@ from surefoot import Rules, Scores, gate, read_scores, risk
 from surefoot._typing import FloatArray
 from surefoot.release_gate.checker import NET_SHARE
 from surefoot.release_gate.finding import SLACK
-from surefoot.release_gate.seen import LOSSES_SHARE, SHARE, sign_test
+from surefoot.release_gate.seen import LOSSES_SHARE, MEAN_SHARE, sign_test
 from surefoot.results import Column, Result, by_column, signature
 from surefoot.stats.repeats import split_trials
 
@@ -75,7 +75,7 @@ def fails(base: FloatArray, own: FloatArray, random: np.random.Generator) -> boo
     mean_p = (1 + np.sum(permuted.mean(axis=1) >= loss.mean() - SLACK)) / (1 + PERMUTATIONS)
     tail_p = (1 + np.sum(tails >= worst - SLACK)) / (1 + PERMUTATIONS)
     by_mean, by_tail = loss.mean() > tolerance, worst - centre > limit
-    level = SHARE * RULES.level
+    level = MEAN_SHARE * RULES.level
     return bool((by_mean and mean_p <= level) or (by_tail and tail_p <= level))
 
 

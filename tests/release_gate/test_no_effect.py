@@ -14,7 +14,7 @@ from scipy import stats
 from surefoot.release_gate.checker import tail_of, worst_loss
 from surefoot.release_gate.finding import ScoredPair
 from surefoot.release_gate.seen import (
-    MANY,
+    MOST_FLIPPED,
     PRIOR,
     Contrast,
     Evidence,
@@ -86,7 +86,9 @@ def test_signs_of_more_changes_are_drawn(seed: int) -> None:
         assert contrast.p == pytest.approx(p, abs=0.03)
 
 
-@pytest.mark.parametrize(("topics", "shift"), [(MANY + 1000, 0.0), (MANY + 1000, -0.002), (3 * MANY, -0.001)])
+@pytest.mark.parametrize(
+    ("topics", "shift"), [(MOST_FLIPPED + 1000, 0.0), (MOST_FLIPPED + 1000, -0.002), (3 * MOST_FLIPPED, -0.001)]
+)
 def test_many_changes_are_normal(topics: int, shift: float) -> None:
     random = np.random.default_rng(topics)
     loss = -(shift + np.where(random.random(topics) < 0.9, random.standard_normal(topics) * 0.1, 0.0))

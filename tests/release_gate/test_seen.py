@@ -13,7 +13,7 @@ from surefoot._typing import FloatArray
 from surefoot.release_gate.checker import NET_SHARE
 from surefoot.release_gate.finding import Finding, Groups, Question, ScoredPair
 from surefoot.release_gate.rules import Rules
-from surefoot.release_gate.seen import FEWEST_QUERIES, SHARE, SeenChecker
+from surefoot.release_gate.seen import FEWEST_QUERIES, MEAN_SHARE, SeenChecker
 from tests.release_gate.pairs import pair_of, spread
 
 deltas = st.lists(st.floats(-0.5, 0.5, width=16), min_size=1, max_size=45)
@@ -263,7 +263,7 @@ def test_a_change_without_effect_fails_the_mean_at_most_at_the_level() -> None:
         findings(0.2 * random.standard_t(3, 40).clip(-2, 2), off=off, level=level)["mean"].verdict == "fail"
         for _ in range(400)
     )
-    assert stats.binom.ppf(0.01, 400, SHARE * level) <= failed <= stats.binom.ppf(0.99, 400, SHARE * level)
+    assert stats.binom.ppf(0.01, 400, MEAN_SHARE * level) <= failed <= stats.binom.ppf(0.99, 400, MEAN_SHARE * level)
 
 
 def test_repeats_say_what_chance_explains() -> None:

@@ -21,12 +21,14 @@ from surefoot.release_gate.rules import resolve_rules
 from surefoot.scores import Scores
 
 FORMAT = "surefoot ratchet 4"
-NEWER: dict[str, dict[str, Any]] = {
+MISSING_KEYS: dict[str, dict[str, Any]] = {
     FORMAT: {},
-    "surefoot ratchet 2": {key: {} for key in ("rules", "pinned", "documents", "trials", "anchors", "firsts")},
+    "surefoot ratchet 2": {
+        **{key: {} for key in ("rules", "pinned", "documents", "trials", "anchors", "firsts")},
+        "depth": 0,
+    },
 }
-NEWER["surefoot ratchet 2"]["depth"] = 0
-"""The formats, and the keys that each one lacks."""
+"""The formats that are read, and for each the keys that it lacks with their values."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +70,13 @@ class Accepted:
     asked
         Digests of the candidates that were tested on these topics, in order, each with what was accepted then.
     accepted_by
-        How many had been tested when it was accepted.
+        How many candidates had been tested when it was accepted.
     anchors, firsts
-        The anchor and the first accepted candidate of each measure for which that is another candidate than this one.
+        The anchor and the first accepted candidate of each measure, where they are not this candidate.
     rules
         The options of its gate, or only those of its rules.
     pinned
-        All options of the gate that later ones are held to; empty if none is.
+        All options that later gates are held to; empty if nothing is pinned.
     depth, documents
         The number of first documents kept for each topic (0 if the run is not known), and these documents.
     trials
@@ -125,7 +127,7 @@ class Accepted:
         return self.firsts.get(measure) or First(self.system, fmean(self.scores_of(measure).values()))
 
     def ask(self, scores: Sequence[Scores], candidate: str) -> tuple[Accepted, Question]:
-        """The same with one more candidate tested, and its question; testing it again is the same question.
+        """Count one more candidate as tested, and return its question; testing it again is the same question.
 
         The accepted candidate itself is not counted: it can't pass, since nothing changed. A candidate that was tested
         before the last acceptance is counted again: its level belongs to the candidate that was accepted then.
@@ -198,8 +200,8 @@ def read_accepted(path: PathLike) -> Accepted:
     Accepted
         What was accepted; `write_accepted` has an example.
     """
-    found = read_json(path, "a ratchet file", NEWER, _REMEDY)
-    found |= NEWER[found["format"]]
+    found = read_json(path, "a ratchet file", MISSING_KEYS, _REMEDY)
+    found |= MISSING_KEYS[found["format"]]
     for name, (expected, shape) in _FIELDS.items():
         if not fits(found.get(name), shape):
             raise InputError(path, f"damaged ratchet file: {name} should be {expected}; {_REMEDY}")
@@ -247,7 +249,7 @@ def _contradiction(accepted: Accepted, figures: Mapping[str, Mapping[str, float]
 
 @dataclass
 class Ratchet:
-    """An open ratchet file: its content, None if there is no file yet; what is assigned to it is written."""
+    """An open ratchet file. ``accepted`` is its content, None if there is no file yet; a new content is written."""
 
     accepted: Accepted | None
 
@@ -286,7 +288,7 @@ def _rules(value: object) -> bool:
         return False
 
 
-BESIDES = {
+OTHER_OPTIONS = {
     "assessors": (None, [str]),
     "missing": ("error", "zero", "drop"),
     "holdout": float,
@@ -301,9 +303,11 @@ BESIDES = {
 
 
 def _options(value: object) -> bool:
-    if not isinstance(value, dict) or not fits({name: value.get(name, ...) for name in BESIDES}, BESIDES):
+    if not isinstance(value, dict) or not fits({name: value.get(name, ...) for name in OTHER_OPTIONS}, OTHER_OPTIONS):
         return False
-    return value.keys() > BESIDES.keys() and _rules({name: own for name, own in value.items() if name not in BESIDES})
+    return value.keys() > OTHER_OPTIONS.keys() and _rules(
+        {name: own for name, own in value.items() if name not in OTHER_OPTIONS}
+    )
 
 
 _FIELDS: dict[str, tuple[str, Any]] = {

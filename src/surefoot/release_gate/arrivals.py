@@ -27,7 +27,7 @@ from surefoot.release_gate.verdict import GateResult
 from surefoot.scores import VIRTUAL, Scores, ScoresLike
 
 FORMAT = "surefoot sequential 1"
-FREE = ("undecided", "protected", "protected_tolerance", "max_query_loss")
+CHANGEABLE = ("undecided", "protected", "protected_tolerance", "max_query_loss")
 """Options of `Rules` that may change between looks: they concern exit codes and single queries, not samples."""
 SHAPES = {"question": dict, "items": [[str, [[float]], (None, str), (None, [str])]], "earlier": list}
 """The shapes of the parts of a state file; see `fits`."""
@@ -173,7 +173,7 @@ class SequentialGate:
 
     def _question(self, parts: Sequence[Scores]) -> dict[str, Any]:
         """Everything that must not change while items arrive."""
-        rules = {name: value for name, value in asdict(self._policy.rules).items() if name not in FREE}
+        rules = {name: value for name, value in asdict(self._policy.rules).items() if name not in CHANGEABLE}
         systems = {"candidate": self._candidate, "baseline": self._baselines, "measure": [one.measure for one in parts]}
         question: dict[str, Any] = json.loads(json.dumps({**systems, "segments": self._segments is not None, **rules}))
         return question

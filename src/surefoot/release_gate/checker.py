@@ -1,7 +1,7 @@
 """The path from a pair of systems to the findings of its sample rules, which every tier of evidence shares.
 
-`Checker.statistics` gives the losses that a rule bounds. A tier says in `judged` what they show (`SeenChecker`,
-`StrictChecker`, `SequentialChecker`), and in `resolution` what so many queries can show.
+`Checker.statistics` gives the losses that a rule bounds. A tier judges them in `findings_of` (`SeenChecker`,
+`StrictChecker`, `SequentialChecker`), and says in `resolution` what so many queries can show.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from surefoot.risk.statistics import large_losses
 from surefoot.risk.values import Linear
 
 NET_SHARE = 0.05
-"""A rule on the share of losses fails only if losses exceed wins by that share of all queries, and the changed queries
-lose the mean tolerance on average."""
+"""A rule on the share of losses fails only if losses exceed wins by this share of all queries. The rule ``losses`` also
+needs that the changed queries lose the mean tolerance on average."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Statistic:
     The loss is the mean of the ``values`` of single queries, or the mean of their worst part (``"tail"``). For a
     ``"share"`` the values are 0 and 1, and ``won`` queries moved the other way. ``weight`` is the largest possible
     value, in units of the largest change. ``can_fail``: whether the loss is large enough to fail by this rule, after
-    each of the values; None if it always is. ``parts`` is the number of statistics of this rule in a comparison.
+    each of the values; None: it always is. ``parts`` is the number of statistics of this rule in a comparison.
     """
 
     rule: str
@@ -85,8 +85,8 @@ class Checker:
     seed: int = 0
 
     @abstractmethod
-    def _finding(self, one: Statistic) -> Finding:
-        """What a statistic shows."""
+    def _judge(self, one: Statistic) -> Finding:
+        """The finding on a statistic."""
 
     @abstractmethod
     def resolution(self) -> Resolution:
@@ -101,13 +101,13 @@ class Checker:
         """The finding of each rule that is on."""
         return [self.finding(rule) for rule in self.rules_on]
 
-    def judged(self, rule: str) -> list[Finding]:
+    def findings_of(self, rule: str) -> list[Finding]:
         """The findings of a rule: one, or one for each segment."""
-        return [self._finding(one) for one in self.statistics(rule)]
+        return [self._judge(one) for one in self.statistics(rule)]
 
     def finding(self, rule: str) -> Finding:
         """The finding of a rule; for segments that of the worst one."""
-        found = self.judged(rule)
+        found = self.findings_of(rule)
         return self._worst_segment(found) if rule == "segments" else found[0]
 
     def statistics(self, rule: str) -> Iterator[Statistic]:
@@ -169,8 +169,7 @@ class Checker:
         """Whether a rule passes whatever it does not fail: a share of queries without a given limit."""
         return one.kind == "share" and not self.rules.is_given(one.option)
 
-    def found(self, one: Statistic, verdict: Verdict, sentence: str, **fields: Any) -> Finding:
-        """A finding on a statistic."""
+    def _new_finding(self, one: Statistic, verdict: Verdict, sentence: str, **fields: Any) -> Finding:
         return Finding(
             one.rule, self.pair.measure, self.pair.baseline, verdict, sentence, limit=self.rules.limit(one.option),
             where=one.where, **fields,

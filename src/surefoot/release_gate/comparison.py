@@ -53,7 +53,7 @@ class Policy:
     """What every gate decides by: the rules, which grades are in doubt, acknowledged losses, segments, and the seed.
 
     A ratchet also has ``missing``, which says how to treat accepted topics without a score, and ``holdout``, the share
-    of the queries that only confirms what the others pass; the queries ``shown`` are never held out.
+    of the queries that are held out, to confirm what the open ones pass; ``keep_open`` are never held out.
     """
 
     rules: Rules
@@ -64,11 +64,11 @@ class Policy:
     segments: Mapping[Any, object] | None = None
     missing: Missing = "error"
     holdout: float = 0.0
-    shown: Sequence[str] = ()
+    keep_open: Sequence[str] = ()
 
     @classmethod
     def of(cls, rules: RulesLike | None, acknowledged: PathLike | Acknowledged | None, **fields: Any) -> Policy:
-        """The policy of rules, perhaps given by their options, and of acknowledged losses, perhaps in a file."""
+        """The policy of rules (or their options) and of acknowledged losses (or their file)."""
         if acknowledged is not None and not isinstance(acknowledged, Acknowledged):
             acknowledged = read_acknowledged(acknowledged)
         return cls(resolve_rules(rules), acknowledged=acknowledged, **fields)

@@ -10,15 +10,17 @@ from surefoot.errors import SurefootError, listed
 from surefoot.io.atomic import digest_of
 from surefoot.io.document_lists import digests_of
 from surefoot.judgments.assessors import parse_assessors
-from surefoot.release_gate.accepted import BESIDES, Accepted
+from surefoot.release_gate.accepted import OTHER_OPTIONS, Accepted
 from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.doubt import assessors_name
 from surefoot.release_gate.rules import LIMITS, Rules, flag, resolve_rules
 from surefoot.scores import Scores
 
-HELD = ("assessors", "missing", "holdout", "seed")
-"""Options besides the rules that a pinned gate takes from the ratchet file. The others are inputs, which must be given
-again; further baselines and measures may be added."""
+PINNED_OPTIONS = ("assessors", "missing", "holdout", "seed")
+"""Options besides the rules that a pinned gate takes from the ratchet file."""
+
+INPUTS = tuple(name for name in OTHER_OPTIONS if name not in PINNED_OPTIONS)
+"""Inputs that a pinned gate must be given again; further baselines and measures may be added."""
 
 
 def options_of(policy: Policy, scores: Sequence[Scores]) -> dict[str, Any]:
@@ -41,7 +43,7 @@ def options_of(policy: Policy, scores: Sequence[Scores]) -> dict[str, Any]:
 
 def looser_than(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     """The options by which a gate may be looser than another, whose options besides the rules may be unknown."""
-    names = [name for name in BESIDES if name in other and _differs(name, own[name], other[name])]
+    names = [name for name in OTHER_OPTIONS if name in other and _differs(name, own[name], other[name])]
     return [*rules_of(own).looser_than(rules_of(other)), *names]
 
 
@@ -69,19 +71,19 @@ def named_loosened(own: Mapping[str, Any], account: Accepted, pin: bool) -> tupl
 
 
 def held_to(policy: Policy, own: Mapping[str, Any], pinned: Mapping[str, Any]) -> Policy:
-    """The policy with the pinned options wherever it may be looser; inputs that differ are an error."""
+    """The policy with the pinned options wherever it may be looser; other inputs are an error."""
     looser = looser_than(own, pinned)
-    if given := [f"{flag(name)} {_shown(name, pinned)}" for name in looser if name in BESIDES and name not in HELD]:
+    if given := [f"{flag(name)} {_shown(name, pinned)}" for name in looser if name in INPUTS]:
         raise SurefootError(
             f"the ratchet file pins {'; '.join(given)}: give the same, or pin other ones by --pin --loosen"
         )
-    held = {name: pinned[name] for name in HELD}
-    return replace(policy, rules=policy.rules.pinned_to(rules_of(pinned)), shown=pinned["protected"], **held)
+    held = {name: pinned[name] for name in PINNED_OPTIONS}
+    return replace(policy, rules=policy.rules.pinned_to(rules_of(pinned)), keep_open=pinned["protected"], **held)
 
 
 def rules_of(options: Mapping[str, Any]) -> Rules:
     """The rules among the options of a gate."""
-    return resolve_rules({name: value for name, value in options.items() if name not in BESIDES})
+    return resolve_rules({name: value for name, value in options.items() if name not in OTHER_OPTIONS})
 
 
 def _shown(name: str, options: Mapping[str, Any]) -> str:

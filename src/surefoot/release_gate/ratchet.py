@@ -174,7 +174,7 @@ def gate_ratchet(
     ``pin`` keeps the options in the account: later gates are held to them. To pin options that may be looser than
     pinned ones needs ``loosen``.
     """
-    policy = replace(policy, shown=policy.rules.protected)
+    policy = replace(policy, keep_open=policy.rules.protected)
     own = options_of(policy, scores)
     loosened, note = named_loosened(own, account, pin=pin)
     if account.pinned and not pin:
@@ -204,12 +204,12 @@ def _judged(scores: Sequence[Scores], account: Accepted, policy: Policy, candida
         result = ask(comparisons, anchors=anchors, question=question)
         changes = tuple(cumulative_change(scores, account, candidate, missing))
         return replace(result, cumulative=changes, notes=(*result.notes, *map(str, changes))), account
-    shown, held = split_comparisons(comparisons, policy.holdout, policy.shown)
-    shown_anchors, held_anchors = split_comparisons(anchors, policy.holdout, policy.shown)
-    result = ask(shown, anchors=shown_anchors)
+    on_open, on_held = split_comparisons(comparisons, policy.holdout, policy.keep_open)
+    open_anchors, held_anchors = split_comparisons(anchors, policy.holdout, policy.keep_open)
+    result = ask(on_open, anchors=open_anchors)
     if result.verdict == "pass":
         account, question = account.ask(scores, candidate)
-        result = confirm(result, ask(held, anchors=held_anchors, question=question), question)
+        result = confirm(result, ask(on_held, anchors=held_anchors, question=question), question)
     return result, account
 
 
@@ -353,23 +353,23 @@ def split_comparisons(
 ) -> tuple[list[tuple[Scores, str]], list[tuple[Scores, str]]]:
     """The comparisons, each of scores and a baseline, on the open and on the held-out topics."""
     parts = [(split_topics(scores, fraction, keep_open), name) for scores, name in comparisons]
-    return [(shown, name) for (shown, _), name in parts], [(held, name) for (_, held), name in parts]
+    return [(own, name) for (own, _), name in parts], [(held, name) for (_, held), name in parts]
 
 
 def confirm(result: GateResult, held_out: GateResult, question: Question) -> GateResult:
-    """A result that passed, with the word of the held-out queries, and nothing else of what they know.
+    """A result that passed, with whether the held-out queries confirm it, and nothing else about them.
 
-    The signature of the open queries does not have the question, on which only the word depends.
+    The signature gets the number of the question, on which only this answer depends.
     """
     confirmed = held_out.verdict == "pass"
     change, topics = result.changes[0], counted(held_out.changes[0].topics, "query")
-    word = "confirm it" if confirmed else "do not confirm it"
+    answer = "confirm it" if confirmed else "do not confirm it"
     finding = Finding(
         HELD_OUT,
         change.measure,
         change.baseline,
         "pass" if confirmed else "undecided",
-        sentence=f"The {topics} held out {word}; it was their question number {question.number}.",
+        sentence=f"The {topics} held out {answer}; it was their question number {question.number}.",
     )
     own, marker, version = result.signature.rpartition("|surefoot=")
     own += f"|tries={question.number}" + (f"|accepted={question.accepted}" if question.accepted else "")

@@ -55,7 +55,7 @@ def render_text(result: GateResult, *, width: int = 100, color: bool = False) ->
 
 
 def render_json(result: GateResult) -> str:
-    """One object: signature, verdict, exit code, the words, rules, worst; and candidate, measures, changes, notes."""
+    """One JSON object with the keys of `KEYS`."""
     rules = [{"name" if key == "rule" else key: value for key, value in asdict(one).items()} for one in result.findings]
     said = {"headline": result.headline(), "sentence": result.sentence() if result.changes else "", "rules": rules}
     return json_text({name: _plain(said[name] if name in said else getattr(result, name)) for name in KEYS})
@@ -84,7 +84,7 @@ def render_markdown(result: GateResult) -> str:
 
 
 def render_junit(result: GateResult) -> str:
-    """JUnit's XML: one test case for each comparison and rule. What is undecided is skipped, unless it fails."""
+    """JUnit's XML: one test case for each comparison and rule, skipped if undecided, unless the gate fails it."""
     states = [_junit_state(result, finding) for finding in result.findings]
     counts = {"tests": str(len(states)), "failures": str(states.count("failure")), "errors": "0", "time": "0"}
     root = ElementTree.Element("testsuites", {"name": "surefoot gate", **counts})
@@ -103,7 +103,7 @@ def render_junit(result: GateResult) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
 
-NUMBERS = {
+HEADINGS = {
     "baseline_mean": "{baseline}",
     "candidate_mean": "{candidate}",
     "change": "change",
@@ -113,7 +113,7 @@ NUMBERS = {
     "loss20": "lost > 20 %",
     "urisk": "U_Risk (alpha 1)",
 }
-"""The headings of the numbers of a comparison."""
+"""The column headings of the numbers of a comparison."""
 
 
 def render_compared(found: Compared, format: str = "table", *, width: int = 100, color: bool = False) -> str:
@@ -122,7 +122,7 @@ def render_compared(found: Compared, format: str = "table", *, width: int = 100,
         return json_text(found.to_dict())
     result, change = found.gate, found.gate.changes[0]
     pair = {"baseline": change.baseline, "candidate": result.candidate}
-    heads = [heading.format(**pair) for heading in NUMBERS.values()]
+    heads = [heading.format(**pair) for heading in HEADINGS.values()]
     numbers = [_number(name, value) for name, value in found.numbers.items()]
     if format == "md":
         table = _markdown_table(["---:"] * len(heads), [markdown(head) for head in heads], [numbers])
@@ -209,7 +209,7 @@ def _worst_lines(result: GateResult, change: Change, width: int) -> list[str]:
 
 
 def _answers(result: GateResult) -> tuple[str, str, str]:
-    """The reason of the verdict, what to do, and what so many queries can show."""
+    """The reason of the verdict, the next step, and what so many queries can show."""
     return result.reason, result.next_step, result.worded(str(result.resolution or ""))
 
 

@@ -30,17 +30,17 @@ from surefoot.stats.inference import POWER
 FEWEST_QUERIES = 20
 """With fewer queries nothing passes: the worst tenth would be one query."""
 MEAN_FACTOR, TAIL_FACTOR = 3, 1.5
-"""A rule passes if the probability that the loss is beyond its limit is at most so many times the level."""
-SHARE, LOSSES_SHARE = 0.8, 0.2
+"""A rule passes if the loss is beyond its limit with a probability of at most this many times the level."""
+MEAN_SHARE, LOSSES_SHARE = 0.8, 0.2
 """The parts of the level for failing by mean and tail, and by shares of losses; together they keep the level."""
 FEW_PERMUTATIONS = 400
-"""Permutations for each of many draws of grades."""
+"""The number of permutations for each of many draws of grades."""
 PERMUTATIONS, FEWEST, CELLS = 4000, 200, 20_000_000
 """The number of permutations, at most and at least, and the number of scores permuted in all."""
-MANY = 5000
-"""With more changed queries, sums over random signs are approximated by a normal distribution."""
+MOST_FLIPPED = 5000
+"""With more changed queries than this, sums over random signs are approximated by a normal distribution."""
 PRIOR = 3
-"""True changes of the mean are expected to be within about so many tolerances."""
+"""The standard deviation of the prior of a mean loss, in units of its limit."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def contrasts(pair: ScoredPair, tail_share: float, n_permutations: int = PERMUTA
     size = np.sort(np.abs(pair.delta))[::-1]
     size = size[size > 0]
     mean, tail = float(pair.loss.mean()), tail_of(pair.loss, count)
-    if len(size) > MANY:
+    if len(size) > MOST_FLIPPED:
         return Contrasts(_normal(mean, size / len(pair.topics)), _normal(tail, _tail_weights(size, count)))
     means, tails = _flipped(size, len(pair.topics), count, n_permutations, seed)
     is_complete = len(means) == 2 ** len(size)
@@ -143,7 +143,7 @@ def _permuted(pair: ScoredPair, most: int, seed: int) -> Iterator[FloatArray]:
 class Evidence:
     """The evidence on one loss: the estimate and its standard error.
 
-    ``probability`` is that of a loss within the limit, ``p`` that of so large a loss if there were no effect.
+    ``probability`` is that of a loss within the limit, ``p`` that of a loss at least as large if there is no effect.
     """
 
     loss: float
@@ -223,10 +223,10 @@ class SeenChecker(Checker):
     n_permutations: int = PERMUTATIONS
     draws: FloatArray | None = None
 
-    def judged(self, rule: str) -> list[Finding]:
+    def findings_of(self, rule: str) -> list[Finding]:
         """The findings of a rule: one, or one for each segment; with draws, by the average evidence over these."""
         if self.draws is None or rule == "churn":
-            return super().judged(rule)
+            return super().findings_of(rule)
         drawn = [[checker.evidence(one) for one in checker.statistics(rule)] for checker in self._drawn]
         averages = [Evidence.average(own) for own in zip(*drawn, strict=True)]
         return [
@@ -269,22 +269,22 @@ class SeenChecker(Checker):
         """Churn is a fact about these queries, within the limit or not."""
         limit = self.rules.max_churn or 0.0
         verdict: Verdict = "fail" if one.mean > limit + SLACK else "pass"
-        return self.found(one, verdict, f"{one.claim}; the limit is {100 * limit:g} %.", loss=one.mean)
+        return self._new_finding(one, verdict, f"{one.claim}; the limit is {100 * limit:g} %.", loss=one.mean)
 
     def fail_level(self, one: Statistic | None = None) -> float:
-        """How often a rule (by default the mean) may fail a candidate whose change has no effect."""
-        share = LOSSES_SHARE if one is not None and one.kind == "share" else SHARE
+        """The level at which a rule (by default the mean) fails."""
+        share = LOSSES_SHARE if one is not None and one.kind == "share" else MEAN_SHARE
         families = 1 + sum(rule in self.rules_on for rule in ("risk", "segments"))
         return share * self.rules.level / self.n_tests / families / (1 if one is None else one.parts)
 
     def pass_level(self, factor: float = MEAN_FACTOR) -> float:
-        """How probable a loss beyond the limit may be where a rule passes."""
+        """The largest probability of a loss beyond the limit with which a rule passes."""
         return min(factor * self.rules.level, 0.49) * self.question.part
 
     def _pass_level_of(self, one: Statistic) -> float:
         return self.pass_level(TAIL_FACTOR if one.kind == "tail" else MEAN_FACTOR)
 
-    def _finding(self, one: Statistic) -> Finding:
+    def _judge(self, one: Statistic) -> Finding:
         return self._churn(one) if one.rule == "churn" else self._by(self.evidence(one), one)
 
     def _by(self, evidence: Evidence, one: Statistic) -> Finding:
@@ -296,7 +296,7 @@ class SeenChecker(Checker):
             "undecided": f". The probability that {_within(one, limit)} is {evidence.probability:.2f}",
             "fail": f", beyond the limit of {limit:g}{'' if one.rule == 'risk' else ' and not by chance'}",
         }
-        return self.found(
+        return self._new_finding(
             one, verdict, f"{one.claim}{ending[verdict]}.", loss=evidence.loss, low=evidence.bound(level, -1),
             high=evidence.bound(level, 1), probability=evidence.probability, p=evidence.p,
             more_queries=self._more_queries(one, evidence) if verdict == "undecided" else None,

@@ -19,11 +19,11 @@ from surefoot.release_gate.rules import Rules
 from surefoot.stats.mean_bounds import betting_capital, tail_capital
 
 PARTS = {"mean": 6, "tail": 3}
-"""The parts of the level for failing; every other rule has one part."""
+"""Parts of the level for failing by rule; every other rule has one part."""
 SMALLEST_GAP, SHARE_GAP = 0.01, 0.05
-"""The scale of the bets on a mean whose limit is below that (times the largest change), and on a share."""
-AHEAD = 2000
-"""How many items the sample is repeated to, to see when it would decide."""
+"""The smallest scale of the bets on a mean, in units of the largest change, and the scale of the bets on a share."""
+HORIZON = 2000
+"""The sample is repeated to at least this many items to estimate when it would decide."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Bet:
 
     def needed(self, wanted: tuple[float, float]) -> float:
         """About how many values like these decide: the sample repeated, and its growth from there on."""
-        total = max(AHEAD, 2 * self.values.size)
+        total = max(HORIZON, 2 * self.values.size)
         paths = replace(self, values=np.resize(self.values, total)).capitals()
         if shown := _first(paths, wanted)[1]:
             return shown
@@ -76,11 +76,11 @@ class SequentialChecker(Checker):
         return Bet(one.values, limit, -most, one.weight * most, max(limit, SMALLEST_GAP * most), share)
 
     def fail_level(self, one: Statistic) -> float:
-        """The part of the level at which a rule fails."""
+        """The level at which a rule fails."""
         share = PARTS.get(one.rule, 1) / sum(PARTS.get(rule, 1) for rule in self.rules_on)
         return share * self.rules.level / self.n_tests / one.parts
 
-    def _finding(self, one: Statistic) -> Finding:
+    def _judge(self, one: Statistic) -> Finding:
         limit, bet = self.rules.limit(one.option), self.bet(one)
         loss = self.tail_loss() if one.kind == "tail" else one.mean
         wanted = (np.log(1 / self.rules.level), np.log(1 / self.fail_level(one)))
@@ -100,7 +100,7 @@ class SequentialChecker(Checker):
         }[verdict]
         after = f" (shown after {counted(shown, _noun(one))})" if shown else ""
         more = self._more(bet, (wanted[0], wanted[1] if one.may_fail else np.inf)) if verdict == "undecided" else None
-        return self.found(one, verdict, f"{one.claim}{ending}{after}.", loss=loss, more_queries=more)
+        return self._new_finding(one, verdict, f"{one.claim}{ending}{after}.", loss=loss, more_queries=more)
 
     def _more(self, bet: Bet, wanted: tuple[float, float]) -> int | None:
         """About how many more queries decide if they are like these; None if too many or if there are no values."""
@@ -171,7 +171,7 @@ def _first(
 
 
 def _part(capital: float, wanted: float) -> str:
-    """How much of the capital that is wanted there is, both as logarithms; less than all of it is not shown as all."""
+    """The capital reached and the capital wanted, given as logarithms; rounding never shows less as the whole."""
     shown, whole = (f"{np.exp(min(value, 50.0)):.{digits}g}" for value, digits in ((capital, 2), (wanted, 3)))
     return f"{shown} of {whole}" if capital >= wanted or float(shown) < float(whole) else f"almost {whole} of {whole}"
 

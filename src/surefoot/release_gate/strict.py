@@ -126,7 +126,7 @@ class StrictChecker(Checker):
         limit = rules.limit(one.option)
         return tail_interval(np.maximum(values, 0.0), levels, fraction=rules.tail_share, limit=limit, highest=most)
 
-    def _finding(self, one: Statistic) -> Finding:
+    def _judge(self, one: Statistic) -> Finding:
         limit, level = self.rules.limit(one.option), self.rules.level
         levels = Levels.of(level, self.n_tests, self.question)
         interval = self.interval(one, levels, one.values)
@@ -146,7 +146,7 @@ class StrictChecker(Checker):
             bounds = f"{100 * low:z.0f} to {100 * high:z.0f} % of queries like these"
         sentence = f"{one.claim} ({bounds}): {ending[verdict]}."
         estimate = float(interval.values.mean())
-        return self.found(one, verdict, sentence, loss=estimate, low=low, high=high, more_queries=more)
+        return self._new_finding(one, verdict, sentence, loss=estimate, low=low, high=high, more_queries=more)
 
     def _more_queries(self, one: Statistic, levels: Levels) -> int | None:
         """About how many more queries like these decide, with a probability of about 0.8; None if too many.

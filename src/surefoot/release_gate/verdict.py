@@ -157,13 +157,13 @@ class GateResult(Result):
     noun: str = "queries"
 
     def __post_init__(self) -> None:
-        if self.noun != "queries":  # the only sentences that are not made when they are read
+        if self.noun != "queries":  # all other sentences are properties
             findings = tuple(replace(one, sentence=self.worded(one.sentence)) for one in self.findings)
             self.__dict__.update(findings=findings, notes=tuple(map(self.worded, self.notes)))
         self.__dict__["columns"] = {name: [getattr(one, name) for one in self.findings] for name in COLUMNS}
 
     def worded(self, text: str) -> str:
-        """A sentence with the noun in place of queries."""
+        """A sentence with the noun in place of "queries"."""
         if self.noun == "queries":
             return text
         topics = [*(one.topic for one in self.worst), *(one.where or "" for one in self.findings)]
