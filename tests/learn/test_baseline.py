@@ -9,7 +9,7 @@ import pytest
 
 from surefoot.errors import InputError, SurefootError
 from surefoot.lambdas.metrics import Metric, QueryMetric
-from surefoot.learn.baseline import BELOW_ALL, baseline_for, baselines_of, names_any_set
+from surefoot.learn.baseline import BELOW_ALL, baseline_for, baselines_of, is_known_everywhere
 from surefoot.learn.data import RankingData
 
 DATA = RankingData.of(
@@ -25,9 +25,9 @@ ROWS = np.array([0.1, 0.5, 0.3, 0.2, 0.9])
 
 def rows_of(given: Any, **options: Any) -> list[float]:
     baselines = baselines_of(given, DATA, **options)
-    assert len(baselines.rows) == 1
-    assert baselines.rows[0] is not None
-    return baselines.rows[0].tolist()
+    assert len(baselines.scores) == 1
+    assert baselines.scores[0] is not None
+    return baselines.scores[0].tolist()
 
 
 def bound(name: Any = "ndcg") -> QueryMetric:
@@ -68,8 +68,8 @@ def test_a_run_that_lacks_a_document_or_a_query(tmp_path: Path) -> None:
         baselines_of(f"run:{path}", DATA)
     found = baselines_of(f"run:{path}", DATA, missing="last")
     assert found.notes == (f"{path} lacks 1 document, ranked below all that it has",)
-    assert found.rows[0] is not None
-    assert found.rows[0].argmin() == 1
+    assert found.scores[0] is not None
+    assert found.scores[0].argmin() == 1
     assert np.isfinite(found.values(bound())).all()
     path = run_file(tmp_path, *(line for line in COMPLETE if not line.startswith("q2")))
     with pytest.raises(SurefootError, match=r"lacks query q2 \(2 documents in all\); complete it"):
@@ -119,7 +119,7 @@ def test_arrays_of_documents_and_of_queries() -> None:
     assert by_row.names == ("baseline",)
     assert by_row.values(bound("mrr")).tolist() == [[1.0, 1.0]]
     by_query = baselines_of([0.4, 0.6], DATA)
-    assert by_query.rows == (None,)
+    assert by_query.scores == (None,)
     assert by_query.values(bound("mrr")).tolist() == [[0.4, 0.6]]
     matrix = baselines_of([[0.4, 0.6], [0.1, 0.2], [0.0, 1.0]], DATA)
     assert matrix.names == ("baseline1", "baseline2", "baseline3")
@@ -147,7 +147,7 @@ def test_the_current_ranking() -> None:
     assert rows_of("order") == [0, -1, -2, -3, -4]
     assert baselines_of("order", DATA).values(bound("mrr")).tolist() == [[1 / 2, 1 / 2]]
     ranked = replace(DATA, features=np.array([[2, 5], [1, 4], [0, 3], [np.nan, 1], [7, 2]], np.float32))
-    ranks = baselines_of("rank:bm25", ranked).rows[0]
+    ranks = baselines_of("rank:bm25", ranked).scores[0]
     assert ranks is not None
     assert ranks.tolist() == [-2, -1, BELOW_ALL, BELOW_ALL, -7]
     with pytest.raises(SurefootError, match=r"whole ranks from 1 on; got 4\.5: give feature:N instead"):
@@ -183,16 +183,16 @@ def test_models_of_others(tmp_path: Path) -> None:
     for name, scores in expected.items():
         found = baselines_of(f"model:{tmp_path / name}", numbers)
         assert found.names == (name,)
-        np.testing.assert_array_equal(found.rows[0], np.float64(scores))
+        np.testing.assert_array_equal(found.scores[0], np.float64(scores))
     with pytest.raises(InputError, match=r"heavy\.ubj: is XGBoost's binary form; save it as JSON: booster"):
         baselines_of(f"model:{tmp_path / 'heavy.ubj'}", numbers)
     several = baselines_of([light, heavy, First()], numbers)
     assert several.names == ("baseline1", "baseline2", "baseline3")
-    np.testing.assert_array_equal(several.rows[0], expected["light.txt"])
-    np.testing.assert_array_equal(several.rows[2], features[:, 0])
+    np.testing.assert_array_equal(several.scores[0], expected["light.txt"])
+    np.testing.assert_array_equal(several.scores[2], features[:, 0])
     narrow = replace(numbers, features=features[:, :1])
     last_is_0 = np.column_stack([features[:, 0], np.zeros(5)])
-    np.testing.assert_array_equal(baselines_of(light, narrow).rows[0], light.predict(last_is_0))
+    np.testing.assert_array_equal(baselines_of(light, narrow).scores[0], light.predict(last_is_0))
     wide = replace(numbers, features=np.column_stack([features, features]))
     with pytest.raises(SurefootError, match=r"train\.txt: 4 features, but the baseline model was trained on 2"):
         baselines_of(light, wide)
@@ -226,10 +226,10 @@ def test_what_has_a_meaning_for_other_queries() -> None:
         ["feature:1", First()],
         {"a": "order"},
     ):
-        assert names_any_set(known)
+        assert is_known_everywhere(known)
         assert baseline_for("test", None, known) is known
     for unknown in ("scores:a.txt", [0.1, 0.2], ROWS, ["feature:1", "scores:a.txt"], {"a": ROWS}):
-        assert not names_any_set(unknown)
+        assert not is_known_everywhere(unknown)
         assert baseline_for("test", "order", unknown) == "order"
         with pytest.raises(SurefootError, match="training queries only; give that of the test queries too"):
             baseline_for("test", None, unknown)

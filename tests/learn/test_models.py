@@ -125,7 +125,7 @@ def test_a_folder_has_a_card_only_when_it_is_complete(models, folder, monkeypatc
 
 def test_a_model_is_a_baseline(models, folder):
     found = baselines_of(f"model:{folder}", VALIDATION)
-    assert np.array_equal(found.rows[0], models["lightgbm"].predict(VALIDATION))
+    assert np.array_equal(found.scores[0], models["lightgbm"].predict(VALIDATION))
     assert found.names == (folder.name,)
 
 

@@ -119,7 +119,7 @@ class Columns:
         )
         found = [self._baseline(kind, name, frame, order, data) for kind, name in self.baselines]
         names = tuple(f"{kind}:{name}" if kind == FEATURE else name for kind, name in self.baselines)
-        return Shard(data, Baselines(names, tuple(rows for rows, _ in found), tuple(known for _, known in found)))
+        return Shard(data, Baselines(names, tuple(scores for scores, _ in found), tuple(known for _, known in found)))
 
     def _matrix(self, frame: Any, order: npt.NDArray[np.intp], source: str) -> npt.NDArray[np.float32]:
         """The features of the rows in this order, some rows at a time, so that no second copy of all is made."""
@@ -149,14 +149,14 @@ class Columns:
             raise SurefootError(f"{data.source}: column {name!r} of a baseline must have finite numbers")
         if kind == SCORES:
             return column, None
-        reached = column[data.bounds[:-1]]
-        differ = np.flatnonzero(column != reached[data.query_of_row])
+        values = column[data.bounds[:-1]]
+        differ = np.flatnonzero(column != values[data.query_of_row])
         if differ.size:
             query = data.queries[data.query_of_row[differ[0]]]
             raise SurefootError(
                 f"{data.source}: column {name!r} must have one value per query; query {query} has several"
             )
-        return None, reached
+        return None, values
 
 
 def query_ids(column: Any, source: str = "data") -> npt.NDArray[Any]:

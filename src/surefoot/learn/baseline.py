@@ -22,20 +22,22 @@ Missing = Literal["error", "last"]
 FORMS = ("feature:N", "-feature:N", "rank:N", "order", "run:FILE", "scores:FILE", "model:PATH")
 """The forms of a baseline's name."""
 COLUMNS = ("feature", "-feature", "rank")
+"""The forms that name a feature."""
 BELOW_ALL = -1e300
+"""The score of documents that a baseline does not rank."""
 
 
 @dataclass(frozen=True, eq=False)
 class Baselines:
     """The scores that each baseline gives to the documents, or only its metric on each query.
 
-    ``rows[i]`` are the scores of a baseline, None if only ``reached[i]``, one value per query, is known. ``virtual`` is
-    MEAN, MEDIAN or MAX if these are its members, which it combines to one.
+    ``scores[i]`` are the scores of baseline i, None if only ``metrics[i]``, one value for each query, is known.
+    ``virtual`` is MEAN, MEDIAN or MAX if the baselines are combined to this one.
     """
 
     names: tuple[str, ...]
-    rows: tuple[FloatArray | None, ...]
-    reached: tuple[FloatArray | None, ...]
+    scores: tuple[FloatArray | None, ...]
+    metrics: tuple[FloatArray | None, ...]
     notes: tuple[str, ...] = ()
     virtual: str | None = None
 
@@ -56,7 +58,9 @@ class Baselines:
 
     def values(self, metric: QueryMetric) -> FloatArray:
         """The metric of each baseline (rows) on each query."""
-        found = [known if rows is None else metric(rows) for rows, known in zip(self.rows, self.reached, strict=True)]
+        found = [
+            known if scores is None else metric(scores) for scores, known in zip(self.scores, self.metrics, strict=True)
+        ]
         queries = metric.bounds.size - 1
         values = metric.fill_empty(np.stack(found)) if found else np.zeros((0, queries))  # type: ignore[arg-type]
         return values if self.virtual is None else VIRTUAL[self.virtual](values)[np.newaxis]
@@ -65,7 +69,7 @@ class Baselines:
     def fingerprint(self) -> str:
         """A hash of names and scores."""
         digest = blake2b("\n".join(self.names).encode(), digest_size=20)
-        for known in (*self.rows, *self.reached):
+        for known in (*self.scores, *self.metrics):
             digest.update(b"none" if known is None else np.ascontiguousarray(known, dtype=np.float64).tobytes())
         return digest.hexdigest()
 
@@ -74,26 +78,26 @@ class Baselines:
         documents, chosen = data.rows(queries), np.asarray(queries)
         return replace(
             self,
-            rows=tuple(None if rows is None else rows[documents] for rows in self.rows),
-            reached=tuple(None if known is None else known[chosen] for known in self.reached),
+            scores=tuple(None if scores is None else scores[documents] for scores in self.scores),
+            metrics=tuple(None if known is None else known[chosen] for known in self.metrics),
         )
 
     def followed_by(self, other: Baselines) -> Baselines:
         """The same baselines of the queries of both, one after the other."""
-        if [rows is None for rows in self.rows] != [rows is None for rows in other.rows]:
+        if [scores is None for scores in self.scores] != [scores is None for scores in other.scores]:
             raise SurefootError("the baselines of the validation queries are not those of the training queries")
         return replace(
             self,
-            rows=tuple(map(_concatenated, self.rows, other.rows)),
-            reached=tuple(map(_concatenated, self.reached, other.reached)),
+            scores=tuple(map(_concatenated, self.scores, other.scores)),
+            metrics=tuple(map(_concatenated, self.metrics, other.metrics)),
             notes=tuple(dict.fromkeys((*self.notes, *other.notes))),
         )
 
     def ranking(self, user: str = "churn") -> FloatArray:
-        """The scores of the only baseline, for users of its ranking."""
-        if len(self.rows) != 1 or self.rows[0] is None:
+        """The scores of the only baseline; ``user`` needs its ranking."""
+        if len(self.scores) != 1 or self.scores[0] is None:
             raise SurefootError(f"{user} needs one baseline that scores documents: a feature, a run, scores or a model")
-        return self.rows[0]
+        return self.scores[0]
 
 
 def _concatenated(first: FloatArray | None, second: FloatArray | None) -> FloatArray | None:
@@ -105,14 +109,14 @@ def is_model(given: Any) -> bool:
     return callable(getattr(given, "predict", None))
 
 
-def names_any_set(given: Any) -> bool:
+def is_known_everywhere(given: Any) -> bool:
     """Whether a baseline is known for other queries too, such as ``feature:25``."""
     if given is None or isinstance(given, str | Path):
         return given is None or not str(given).startswith("scores:")
     if is_model(given):
         return True
     parts = given.values() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else ()
-    return bool(parts) and all(names_any_set(part) for part in parts)
+    return bool(parts) and all(is_known_everywhere(part) for part in parts)
 
 
 def baseline_for(queries: str, own: Any, training: Any) -> Any:
@@ -121,7 +125,7 @@ def baseline_for(queries: str, own: Any, training: Any) -> Any:
     >>> baseline_for("validation", None, "feature:25")
     'feature:25'
     """
-    if own is None and not names_any_set(training):
+    if own is None and not is_known_everywhere(training):
         raise SurefootError(
             f"the baseline is given for the training queries only; give that of the {queries} queries too"
         )
@@ -191,8 +195,8 @@ def _together(parts: Sequence[Baselines]) -> Baselines:
         raise SurefootError(f"baseline {listed(doubles)} is given more than once")
     return Baselines(
         names,
-        tuple(rows for part in parts for rows in part.rows),
-        tuple(known for part in parts for known in part.reached),
+        tuple(scores for part in parts for scores in part.scores),
+        tuple(known for part in parts for known in part.metrics),
         tuple(note for part in parts for note in part.notes),
     )
 
@@ -238,16 +242,16 @@ def _named(name: str, data: RankingData, missing: Missing) -> Baselines:
         raise SurefootError(f"a baseline is given as {', '.join(FORMS)}; got {name!r}")
     notes: tuple[str, ...] = ()
     if kind == "run":
-        rows, notes = _run_scores(rest, data, missing)
+        scores, notes = _run_scores(rest, data, missing)
     elif kind == "scores":
-        rows = _score_file(rest, data)
+        scores = _score_file(rest, data)
     else:
-        rows = model_scores(read_model(rest), data)
-    return _of_scores(Path(rest).name, rows, notes)
+        scores = model_scores(read_model(rest), data)
+    return _of_scores(Path(rest).name, scores, notes)
 
 
-def _of_scores(name: str, rows: FloatArray, notes: tuple[str, ...] = ()) -> Baselines:
-    return Baselines((name,), (rows,), (None,), notes)
+def _of_scores(name: str, scores: FloatArray, notes: tuple[str, ...] = ()) -> Baselines:
+    return Baselines((name,), (scores,), (None,), notes)
 
 
 def feature_form(given: Any, data: RankingData) -> tuple[str, int] | None:
@@ -281,9 +285,9 @@ def form_scores(form: str, column: int, data: RankingData) -> FloatArray:
     return np.where(unknown, BELOW_ALL, values if form == "feature" else -values)
 
 
-def guard_scores(rows: FloatArray) -> FloatArray:
+def guard_scores(scores: FloatArray) -> FloatArray:
     """A baseline's scores for guards: minus infinity for documents that it does not rank."""
-    return np.where(rows <= BELOW_ALL, -np.inf, rows)
+    return np.where(scores <= BELOW_ALL, -np.inf, scores)
 
 
 def _run_scores(path: str, data: RankingData, missing: Missing) -> tuple[FloatArray, tuple[str, ...]]:
@@ -319,12 +323,12 @@ def _score_file(path: str, data: RankingData) -> FloatArray:
     lines = read_bytes(path).splitlines()
     if len(lines) != data.labels.size:
         raise InputError(path, f"holds {counted(len(lines), 'score')} for {counted(data.labels.size, 'document')}")
-    rows: npt.NDArray[np.float64] = np.empty(len(lines))
+    scores: npt.NDArray[np.float64] = np.empty(len(lines))
     for index, text in enumerate(lines):
         try:
-            rows[index] = float(text)
+            scores[index] = float(text)
         except ValueError:
-            rows[index] = np.nan
-        if not np.isfinite(rows[index]):
+            scores[index] = np.nan
+        if not np.isfinite(scores[index]):
             raise InputError(path, f"expected a finite number, found {text.decode(errors='replace')!r}", index + 1)
-    return rows
+    return scores

@@ -162,7 +162,7 @@ class Context:
     @cached_property
     def baseline_scores(self) -> FloatArray:
         """The score that the single baseline gives each document."""
-        return np.asarray(baselines_of(self.baseline, self.dataset.data).rows[0])
+        return np.asarray(baselines_of(self.baseline, self.dataset.data).scores[0])
 
     def baselines(self, job: Job, queries: IntArray) -> Baselines | None:
         """The baselines of a job's objective on these queries; None if it has none."""

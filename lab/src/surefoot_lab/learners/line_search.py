@@ -281,7 +281,7 @@ def baseline_ndcg(baselines: Baselines, queries: QueryNDCG) -> FloatArray:
     if baselines.virtual is not None:
         return VIRTUAL[baselines.virtual](baseline_ndcg(replace(baselines, virtual=None), queries))[np.newaxis]
     found = [
-        queries(queries.select(rows)) if rows is not None else queries.select_queries(known)
-        for rows, known in zip(baselines.rows, baselines.reached, strict=True)
+        queries.select_queries(known) if scores is None else queries(queries.select(scores))
+        for scores, known in zip(baselines.scores, baselines.metrics, strict=True)
     ]
     return np.stack(found)

@@ -218,7 +218,7 @@ def _churn(
     split: DataSplit, models: Mapping[str, TrainedModel], test: RankingData, topics: Sequence[str]
 ) -> Scores | None:
     """Distances to the baseline's ranking; None if there are several baselines, or it does not rank documents."""
-    rankings = split.baselines(test).rows
+    rankings = split.baselines(test).scores
     if len(rankings) != 1 or rankings[0] is None:
         return None
     rows = [
