@@ -19,8 +19,8 @@ from benchmarks.training import BUILT_IN, DENSE, MQ2008, SHAPES, TREES, random_d
 from surefoot.learn.bagging import PARTS, BaggedRun
 from surefoot.learn.data import RankingData
 from surefoot.learn.engines.lightgbm import BAGS
+from surefoot.learn.run import TrainingRun
 from surefoot.learn.settings import SAFE, Settings
-from surefoot.learn.training import TrainingRun
 
 N_TREES, ROUNDS = 30, 2
 CATBOOST = "CatBoost's YetiRank"

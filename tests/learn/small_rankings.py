@@ -7,8 +7,8 @@ from threading import Event, Thread
 import numpy as np
 
 from surefoot.learn.data import RankingData
+from surefoot.learn.run import Trained, TrainingRun
 from surefoot.learn.settings import Settings
-from surefoot.learn.training import Trained, TrainingRun
 
 BASELINE = "feature:0"
 LEAVES = {"num_leaves": 7, "min_child_samples": 5, "seed": 3}

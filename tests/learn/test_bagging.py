@@ -17,8 +17,9 @@ from surefoot.learn.data import RankingData, concat
 from surefoot.learn.engines.lightgbm import BAGS
 from surefoot.learn.engines.xgboost import BAGS as XGB_BAGS
 from surefoot.learn.rankers import RiskRanker
+from surefoot.learn.run import TrainingRun
 from surefoot.learn.settings import LARGEST_SEED, SAFE, Settings, engine_of
-from surefoot.learn.training import TrainingRun, resolve_run, train
+from surefoot.learn.training import resolve_run, train
 from surefoot.learn.validation import Progress, Validation
 from surefoot.scores import FloatArray
 

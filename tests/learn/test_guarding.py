@@ -21,8 +21,9 @@ from surefoot.learn.baseline import baselines_of
 from surefoot.learn.data import RankingData
 from surefoot.learn.models import Model, load_model
 from surefoot.learn.rankers import RiskRanker
+from surefoot.learn.run import Trained
 from surefoot.learn.settings import SAFE, Settings
-from surefoot.learn.training import Trained, resolve_run, train
+from surefoot.learn.training import resolve_run, train
 from surefoot.learn.validation import Validation
 
 QUERIES, SIZE = 120, 8

@@ -19,7 +19,7 @@ from surefoot.learn.settings import FIELDS, Settings
 if TYPE_CHECKING:
     from surefoot.learn.data import RankingData
     from surefoot.learn.models import Model
-    from surefoot.learn.training import Trained
+    from surefoot.learn.run import Trained
     from surefoot.learn.validation import Progress
     from surefoot.scores import FloatArray
 

@@ -27,8 +27,8 @@ from surefoot.errors import SurefootError
 from surefoot.learn.baseline import Missing, baseline_for, baselines_of
 from surefoot.learn.data import RankingData, same_features
 from surefoot.learn.models import Model
+from surefoot.learn.run import Trained
 from surefoot.learn.settings import Settings
-from surefoot.learn.training import Trained
 from surefoot.scores import Scores
 
 CONNECT_TIMEOUT = 30

@@ -21,7 +21,7 @@ from surefoot.cluster.training import (
 )
 from surefoot.errors import SurefootError
 from surefoot.learn.models import Model
-from surefoot.learn.training import Trained
+from surefoot.learn.run import Trained
 from surefoot.scores import Scores
 
 ray: Any = LazyModule("ray")

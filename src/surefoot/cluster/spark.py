@@ -17,7 +17,7 @@ from surefoot.cluster.shards import ROW, SHARD, Columns, Shard, model_columns, p
 from surefoot.cluster.training import Cluster, Found, Member, Work, attempt, start_tracker, without_mistakes
 from surefoot.errors import SurefootError
 from surefoot.learn.models import Model
-from surefoot.learn.training import Trained
+from surefoot.learn.run import Trained
 from surefoot.scores import Scores
 
 TABLE = "__table"

@@ -30,8 +30,9 @@ from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage
 from surefoot.learn.models import Model
 from surefoot.learn.objectives import OBJECTIVES, LambdaMART, register
 from surefoot.learn.objectives.base import Comm
+from surefoot.learn.run import Run, Trained, engine_message
 from surefoot.learn.settings import Settings, engine_of
-from surefoot.learn.training import Run, Trained, engine_message, resolve_run
+from surefoot.learn.training import resolve_run
 from surefoot.scores import FloatArray, Scores
 
 collective: Any = LazyModule("xgboost.collective")

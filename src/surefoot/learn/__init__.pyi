@@ -16,10 +16,10 @@ from surefoot.learn.objectives import OBJECTIVES as OBJECTIVES
 from surefoot.learn.objectives import LambdaMART as LambdaMART
 from surefoot.learn.objectives import register as register
 from surefoot.learn.rankers import RiskRanker as RiskRanker
+from surefoot.learn.run import Trained as Trained
+from surefoot.learn.run import TrainingRun as TrainingRun
 from surefoot.learn.scorers import risk_scorer as risk_scorer
 from surefoot.learn.settings import SAFE as SAFE
 from surefoot.learn.settings import PairOptions as PairOptions
 from surefoot.learn.settings import Settings as Settings
-from surefoot.learn.training import Trained as Trained
-from surefoot.learn.training import TrainingRun as TrainingRun
 from surefoot.learn.training import train as train

@@ -29,8 +29,8 @@ from surefoot.learn.data import Ints, RankingData, concat
 from surefoot.learn.engines import Engine
 from surefoot.learn.models import Model, card_of
 from surefoot.learn.objectives.base import Comm
+from surefoot.learn.run import Inputs, Run, Trained, TrainingRun
 from surefoot.learn.settings import LARGEST_SEED, Settings, engine_of
-from surefoot.learn.training import Inputs, Run, Trained, TrainingRun
 from surefoot.learn.validation import History, Progress, Report, Validation
 
 PARTS = 4

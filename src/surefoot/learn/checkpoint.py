@@ -25,7 +25,7 @@ from surefoot.results import plain
 
 if TYPE_CHECKING:
     from surefoot.learn.baseline import Baselines
-    from surefoot.learn.training import Run
+    from surefoot.learn.run import Run
 
 Request = Mapping[str, Any]
 KEY_SIZE = 12

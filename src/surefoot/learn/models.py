@@ -36,7 +36,7 @@ from surefoot.scores import FloatArray
 
 if TYPE_CHECKING:
     from surefoot.learn.baseline import Baselines
-    from surefoot.learn.training import Run
+    from surefoot.learn.run import Run
     from surefoot.learn.validation import History
 
 CARD, GUARD = "card.json", "guard.json"

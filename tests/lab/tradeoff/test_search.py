@@ -21,8 +21,8 @@ from surefoot_lab.tradeoff.recommendation import (
 from surefoot_lab.tradeoff.search import Choice, SearchOptions, choose_alpha
 
 from surefoot.errors import SurefootError
+from surefoot.learn.run import TrainingRun
 from surefoot.learn.settings import Settings
-from surefoot.learn.training import TrainingRun
 
 TRIALS = 12
 OPTIONS = SearchOptions(TRIALS, [1.0, 5.0], give_up=0.3, n_resamples=100)

@@ -18,8 +18,9 @@ from surefoot.analysis.intervals import intervals
 from surefoot.errors import SurefootError
 from surefoot.lambdas.metrics import Metric, is_empty
 from surefoot.learn import checkpoint
+from surefoot.learn.run import TrainingRun
 from surefoot.learn.settings import Settings
-from surefoot.learn.training import TrainingRun, train
+from surefoot.learn.training import train
 from surefoot.stats.bootstrap import BootstrapMethod
 
 ALPHAS = [5.0, 1.0]

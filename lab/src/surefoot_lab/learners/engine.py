@@ -19,7 +19,7 @@ from surefoot_lab.learners.line_search import ScaledQueries, Scaling, utility_ag
 from surefoot_lab.learners.linear import AFS, AdaRank, CoordinateAscent, LinearRanker
 
 if TYPE_CHECKING:
-    from surefoot.learn.training import TrainingRun
+    from surefoot.learn.run import TrainingRun
 
 LEARNERS: dict[str, type[LinearRanker]] = {"afs": AFS, "coordinate-ascent": CoordinateAscent, "adarank": AdaRank}
 LEARNER = "learner"

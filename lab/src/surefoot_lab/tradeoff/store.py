@@ -26,7 +26,8 @@ from surefoot.io.atomic import remove, sole_writer, write_text
 from surefoot.io.files import parse_json
 from surefoot.learn.checkpoint import EVERY, refuse_other_request
 from surefoot.learn.models import CARD, load_model
-from surefoot.learn.training import CHECKPOINT, Run, Trained
+from surefoot.learn.run import Run, Trained
+from surefoot.learn.training import CHECKPOINT
 from surefoot.learn.validation import Report
 
 REQUEST, HISTORY = "request.json", "history.csv"

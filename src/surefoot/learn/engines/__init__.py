@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from surefoot._typing import FloatArray
 
 if TYPE_CHECKING:
+    from surefoot.learn.run import TrainingRun
     from surefoot.learn.settings import Settings
-    from surefoot.learn.training import TrainingRun
 
 
 class Engine(Protocol):

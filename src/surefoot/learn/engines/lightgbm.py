@@ -20,7 +20,7 @@ from surefoot.learn.settings import Settings
 from surefoot.learn.validation import RESEED_EVERY
 
 if TYPE_CHECKING:
-    from surefoot.learn.training import TrainingRun
+    from surefoot.learn.run import TrainingRun
 
 DETERMINISTIC = {"deterministic": True, "force_col_wise": True, "feature_pre_filter": False, "verbosity": -1}
 """For the same model with any number of threads, and for data too small to split."""

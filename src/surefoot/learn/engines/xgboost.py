@@ -26,7 +26,7 @@ from surefoot.learn.settings import Settings
 from surefoot.learn.validation import RESEED_EVERY
 
 if TYPE_CHECKING:
-    from surefoot.learn.training import TrainingRun
+    from surefoot.learn.run import TrainingRun
 
 LEAF_WISE = {
     "tree_method": "hist",
