@@ -59,7 +59,8 @@ from surefoot.guard.pairs import Pair
 from surefoot.guard.trial import ALPHA, USUAL, LabelledPair, Trial
 from surefoot.lambdas.metrics import Metric
 from surefoot.learn.bagging import SEED_GAP
-from surefoot.learn.data import RankingData, concat
+from surefoot.learn.data import RankingData
+from surefoot.learn.joining import concat
 from surefoot.learn.settings import SAFE
 from surefoot.learn.training import resolve_run
 from surefoot.results import Result, by_column, signature

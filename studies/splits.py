@@ -15,7 +15,8 @@ from surefoot_lab.demo.task import collection, collection_of
 from surefoot_lab.retrieval.collection import nfcorpus
 from surefoot_lab.retrieval.features import ranking_data
 
-from surefoot.learn.data import RankingData, concat
+from surefoot.learn.data import RankingData
+from surefoot.learn.joining import concat
 from surefoot.learn.letor import read_letor
 
 FOLDS = 5

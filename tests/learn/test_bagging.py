@@ -13,9 +13,10 @@ import pytest
 from surefoot.errors import SurefootError
 from surefoot.learn.bagging import PARTS, SEED_GAP, BaggedRun
 from surefoot.learn.baseline import baselines_of
-from surefoot.learn.data import RankingData, concat
+from surefoot.learn.data import RankingData
 from surefoot.learn.engines.lightgbm import BAGS
 from surefoot.learn.engines.xgboost import BAGS as XGB_BAGS
+from surefoot.learn.joining import concat
 from surefoot.learn.rankers import RiskRanker
 from surefoot.learn.run import TrainingRun
 from surefoot.learn.settings import LARGEST_SEED, SAFE, Settings, engine_of

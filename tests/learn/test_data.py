@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from surefoot.errors import SurefootError
-from surefoot.learn.data import RankingData, concat
+from surefoot.learn.data import RankingData
+from surefoot.learn.joining import concat
 
 COLUMNS = {
     "Query ID": ["b", "a", "b"],

@@ -14,7 +14,8 @@ from sklearn.datasets import load_svmlight_file
 
 from surefoot.errors import InputError, SurefootError
 from surefoot.learn import letor
-from surefoot.learn.data import RankingData, same_features, widened
+from surefoot.learn.data import RankingData
+from surefoot.learn.joining import same_features, widened
 from surefoot.learn.letor import read_letor, write_letor
 from tests.learn.letor_files import assert_same, dense, scattered_text
 

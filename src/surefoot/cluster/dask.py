@@ -25,7 +25,8 @@ from surefoot.cluster.shards import (
 from surefoot.cluster.training import Cluster, Found, Member, Work, WorkerRequest, combine, start_tracker, train_worker
 from surefoot.errors import SurefootError
 from surefoot.learn.baseline import Missing, baseline_for, baselines_of
-from surefoot.learn.data import RankingData, same_features
+from surefoot.learn.data import RankingData
+from surefoot.learn.joining import same_features
 from surefoot.learn.models import Model
 from surefoot.learn.run import Trained
 from surefoot.learn.settings import Settings

@@ -6,8 +6,8 @@ from surefoot.lambdas.gradients import by_step as by_step
 from surefoot.learn.baseline import baselines_of as baselines_of
 from surefoot.learn.boosting import RiskObjective as RiskObjective
 from surefoot.learn.data import RankingData as RankingData
-from surefoot.learn.data import same_features as same_features
 from surefoot.learn.export import export_model as export_model
+from surefoot.learn.joining import same_features as same_features
 from surefoot.learn.letor import read_letor as read_letor
 from surefoot.learn.letor import write_letor as write_letor
 from surefoot.learn.models import Model as Model

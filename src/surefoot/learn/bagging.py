@@ -25,8 +25,9 @@ from surefoot.guard.trial import ALPHA, CHOSEN, LabelledPair, Trial, choose_guar
 from surefoot.learn.baseline import BELOW_ALL, Baselines, baselines_of, feature_form, form_scores, guard_scores
 from surefoot.learn.boosting import as_weight
 from surefoot.learn.checkpoint import Checkpoint, Stage, request_of
-from surefoot.learn.data import Ints, RankingData, concat
+from surefoot.learn.data import Ints, RankingData
 from surefoot.learn.engines import Engine
+from surefoot.learn.joining import concat
 from surefoot.learn.models import Model, card_of
 from surefoot.learn.objectives.base import Comm
 from surefoot.learn.run import Inputs, Run, Trained, TrainingRun

@@ -23,7 +23,8 @@ from surefoot.io.atomic import write_bytes
 from surefoot.io.document_lists import Tokens
 from surefoot.io.files import BYTE_ORDER_MARK, line_number, read_bytes
 from surefoot.io.trec_writer import document_ids
-from surefoot.learn.data import RankingData, concat, same_features
+from surefoot.learn.data import RankingData
+from surefoot.learn.joining import concat, same_features
 from surefoot.native import kernel
 
 if TYPE_CHECKING:

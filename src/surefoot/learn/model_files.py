@@ -18,7 +18,8 @@ import numpy.typing as npt
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.files import parse_json
-from surefoot.learn.data import RankingData, widened
+from surefoot.learn.data import RankingData
+from surefoot.learn.joining import widened
 from surefoot.learn.settings import engine_of
 from surefoot.scores import FloatArray
 

@@ -27,7 +27,8 @@ from surefoot.io.atomic import digest_of, write_text
 from surefoot.io.files import parse_json
 from surefoot.io.shapes import fits
 from surefoot.learn.baseline import baselines_of, form_scores, guard_scores
-from surefoot.learn.data import RankingData, as_matrix, widened
+from surefoot.learn.data import RankingData, as_matrix
+from surefoot.learn.joining import widened
 from surefoot.learn.model_files import validate_text
 from surefoot.learn.queries import for_model, in_order, order_by_query
 from surefoot.learn.settings import FIELDS, Settings, engine_of, registered_engines

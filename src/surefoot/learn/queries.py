@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot.errors import SurefootError, choose
-from surefoot.learn.data import RankingData, queries_of, widened
+from surefoot.learn.data import RankingData, queries_of
+from surefoot.learn.joining import widened
 from surefoot.scores import FloatArray
 
 REDUCTIONS = {"max": np.maximum, "min": np.minimum, "mean": np.add}

@@ -20,8 +20,9 @@ from surefoot.errors import SurefootError
 from surefoot.learn.baseline import Baselines, Missing, baseline_for, baselines_of
 from surefoot.learn.boosting import LabelRegression, RiskObjective
 from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage, request_key, request_of
-from surefoot.learn.data import RankingData, same_features
+from surefoot.learn.data import RankingData
 from surefoot.learn.engines import Engine
+from surefoot.learn.joining import same_features
 from surefoot.learn.models import Model, card_of
 from surefoot.learn.objectives.base import Comm
 from surefoot.learn.queries import with_query_feature

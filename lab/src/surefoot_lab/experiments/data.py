@@ -13,7 +13,8 @@ import numpy as np
 from surefoot._process import generator
 from surefoot._typing import IntArray
 from surefoot.errors import InputError, SurefootError, counted, listed
-from surefoot.learn.data import RankingData, concat
+from surefoot.learn.data import RankingData
+from surefoot.learn.joining import concat
 
 FOLDERS = {"mq2008": "feature:25", "mslr-web10k": "feature:110", "mslr-sample": "feature:110"}
 """Data sets that come as LETOR files, and their BM25 feature (in MSLR that of the whole document)."""
@@ -128,7 +129,7 @@ def _validate_folds(folder: Path, numbered: Sequence[Path]) -> None:
 
 def _read_parts(files: Sequence[Path]) -> tuple[RankingData, IntArray]:
     """The queries of all files, and the index of the file that each comes from."""
-    from surefoot.learn.data import same_features
+    from surefoot.learn.joining import same_features
     from surefoot.learn.letor import read_letor
 
     read = same_features([read_letor(path) for path in files])

@@ -62,7 +62,7 @@ class DataSplit:
         **more: Any,
     ) -> DataSplit:
         """Read the sets from LETOR files; all get as many features as the widest has. ``more`` are other fields."""
-        from surefoot.learn.data import same_features
+        from surefoot.learn.joining import same_features
         from surefoot.learn.letor import read_letor
 
         files = {"train": train, "valid": valid, "test": test}
