@@ -1,9 +1,9 @@
-"""What it costs that a batch does not see all queries: weights with a memory against those of the whole training set.
+"""The cost of batches that do not see all queries: weights with a memory against those of the whole training set.
 
 A network learns MQ2008's first fold (U-CRO, alpha 2, as in `studies.neural`) for ten epochs of batches of 32 queries.
 From the second epoch on, at every step, the batch's weights under objectives that compare queries are computed with
-memories of several sizes, which hold what the batches before gave, and with all training queries ranked by the network
-of that step. Reported is the difference of a query's weight (the slope of the objective), relative to the mean weight.
+memories of several sizes, filled by the batches before, and with all training queries ranked by the network
+of that step. The tables have the error of a query's weight (the slope of the objective) relative to the mean weight.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import torch
 from studies import judged_collections
 from studies.neural import Tensors, network
 from studies.splits import splits
-from surefoot.lambdas.gradients import PairWeights, change_weights
+from surefoot.lambdas import PairLoop
+from surefoot.lambdas.gradients import LambdaGradients, PairWeights
+from surefoot.lambdas.metrics import Metric, QueryMetric
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.boosting import BatchObjective
 from surefoot.learn.settings import PairOptions
@@ -83,8 +85,13 @@ def errors(epochs: int) -> Errors:
 
 
 def slopes(weights: PairWeights) -> FloatArray:
-    """How fast the objective changes with each query's metric; where it has a kink, the mean of both sides."""
-    changes = np.tile(np.array([SMALL_CHANGE, -SMALL_CHANGE], np.float32), (weights.per_query.shape[0], 1))
-    found = np.zeros_like(changes)
-    change_weights(weights, changes, found)
-    return np.asarray(found.mean(axis=1, dtype=np.float64) / SMALL_CHANGE)
+    """How fast the objective changes with each query's metric; where it has a kink, the mean of both sides.
+
+    A swap of a query's first document with one of the two others changes its metric by the gain of that document.
+    """
+    queries = weights.per_query.shape[0]
+    gains, bounds = np.tile([0.0, SMALL_CHANGE, -SMALL_CHANGE], queries), 3 * np.arange(queries + 1)
+    discounts = np.array([[1, 0, 0], [0, 0, 0]], np.float32)
+    metric = QueryMetric(Metric("ndcg"), bounds, gains, discounts, np.zeros(queries, np.bool_))
+    pairs = LambdaGradients(metric, PairLoop(truncation=1), n_jobs=1).pairs(weights)
+    return np.asarray(pairs.weight[:, 0, 1:].mean(axis=1, dtype=np.float64) / SMALL_CHANGE)

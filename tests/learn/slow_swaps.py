@@ -11,11 +11,31 @@ import numpy as np
 from scipy.special import log_ndtr
 from scipy.stats import norm as normal
 
+from surefoot.lambdas import PairLoop
+from surefoot.lambdas.gradients import LambdaGradients, PairWeights
+from surefoot.lambdas.metrics import Metric, QueryMetric
 from surefoot.risk import georisk, trisk
 from surefoot.risk.values import Smooth
+from surefoot.scores import FloatArray
 
 Ranked = list[int]
 Worth = Callable[[int, float], float]
+
+
+def weights_of(found: PairWeights, changes: FloatArray) -> FloatArray:
+    """The weights of changes of the metric, a row for each query.
+
+    A query's first document has no gain and a discount of 1, the others have the changes as gains and no discount. So
+    a swap of the first with another one changes the metric by the change of that one.
+    """
+    queries, steps = changes.shape
+    gains = np.concatenate([np.zeros((queries, 1)), changes], axis=1)
+    discounts = np.zeros((2, steps + 1), np.float32)
+    discounts[0, 0] = 1
+    bounds = np.arange(queries + 1) * (steps + 1)
+    metric = QueryMetric(Metric("ndcg"), bounds, gains.ravel(), discounts, np.zeros(queries, np.bool_))
+    pairs = LambdaGradients(metric, PairLoop(truncation=1), n_jobs=1).pairs(found)
+    return pairs.weight[:, 0, 1:].astype(np.float64)
 
 
 def metric_of(name: str, ranked: Ranked, ideal: int | None = None, cutoff: int | None = None, top: int = 4) -> float:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from surefoot.errors import SurefootError
-from surefoot.lambdas.gradients import change_weights
 from surefoot.learn.boosting import BatchObjective
 from surefoot.learn.objectives import OBJECTIVES, QueryMetrics, objective_of
 from surefoot.risk import georisk
 from surefoot.scores import FloatArray
+from tests.learn.slow_swaps import weights_of
 
 NAMES = sorted(set(OBJECTIVES) - {"hard", "churn"})
 
@@ -70,10 +70,7 @@ def worth(name: str, x: FloatArray, b: FloatArray) -> tuple[float, float]:
 def test_slopes_are_derivatives_of_the_measure(name: str) -> None:
     x, b = metrics(200)
     weights = objective_of(name, 1.0).lambda_weights(QueryMetrics(x, b))
-    changes = np.tile(np.array([1e-3, -1e-3], np.float32), (200, 1))
-    found = np.zeros_like(changes)
-    change_weights(weights, changes, found)
-    found = found.mean(axis=1, dtype=np.float64) / 1e-3
+    found = weights_of(weights, np.tile([1e-3, -1e-3], (200, 1))).mean(axis=1) / 1e-3
     _, scale = worth(name, x, b)
     for query in range(0, 200, 7):
         step = np.zeros(200)

@@ -10,24 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot.errors import SurefootError
-from surefoot.lambdas.gradients import change_weights
 from surefoot.learn.boosting import RiskObjective
 from surefoot.learn.data import RankingData
 from surefoot.learn.objectives import OBJECTIVES, GeoRisk, GeoRiskFull, LambdaMART, QueryMetrics, Tail, objective_of
 from surefoot.learn.settings import PairOptions
-from tests.learn.slow_swaps import alphas, georisk_change, georisk_surrogate, worth_of
+from tests.learn.slow_swaps import alphas, georisk_change, georisk_surrogate, weights_of, worth_of
 
 SEVERAL = ("georisk", "georisk-full", "tstar-faro")
 NAMES = sorted(set(OBJECTIVES) - {"churn"})
 
 
 def weights(objective: LambdaMART, metrics: QueryMetrics, query: int, steps: np.ndarray) -> np.ndarray:
-    """What the kernel makes of changes of a query's metric."""
+    """The weights of changes of a query's metric."""
     found = objective.lambda_weights(metrics)
-    changes = steps.astype(np.float32)[np.newaxis]
-    weight = np.empty_like(changes)
-    change_weights(found._replace(per_query=found.per_query[[query]]), changes, weight)
-    return weight[0]
+    return weights_of(found._replace(per_query=found.per_query[[query]]), steps[np.newaxis])[0]
 
 
 def scene(seed: int, queries: int = 60, baselines: int = 1) -> tuple[np.ndarray, np.ndarray]:

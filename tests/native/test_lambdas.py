@@ -113,17 +113,15 @@ def test_every_level_gives_the_same_bits(form, metric, norm):
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("form", FORMS)
-def test_pairs_have_the_same_bits_at_every_level_and_the_weights_of_their_changes(form, metric):
+def test_pairs_have_the_same_bits_at_every_level(form, metric):
     queries, scores, order = queries_of(metric, 5)
     count, longest = SIZES.size, int(SIZES.max())
     kernel("rank_queries")(queries, scores, order, False, np.empty(count), 0, count)
     weights, found = weights_of(form, 5), set()
     for level in RUNNABLE:
-        change, weight, again = np.zeros((3, count, longest, longest), SINGLE)
+        change, weight = np.zeros((2, count, longest, longest), SINGLE)
         scratch = np.empty(longest, SINGLE), np.empty((2, longest))
         kernel("pair_weights", level)(queries, order, weights, 100, 0, count, *scratch, change, weight)
-        kernel("change_weights", level)(weights, change.reshape(count, -1), again.reshape(count, -1))
-        np.testing.assert_array_equal(weight[change != 0], again[change != 0])
         found.add(change.tobytes() + weight.tobytes())
     assert len(found) == 1
     assert (weight > 0).any()

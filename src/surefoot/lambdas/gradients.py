@@ -26,7 +26,7 @@ FEWEST_PAIRS = 1 << 19
 PAIRS = 520
 """Pairs that a thread has room for, besides those of the longest query's first document."""
 
-change_weights, lambda_gradients, pair_weights = map(kernel, ("change_weights", "lambda_gradients", "pair_weights"))
+lambda_gradients, pair_weights = kernel("lambda_gradients"), kernel("pair_weights")
 
 
 class PairWeights(NamedTuple):

@@ -354,13 +354,6 @@ struct pair_weights {
     float *change, *weight SIZE(queries.count, queries.longest, queries.longest);
 };
 
-struct change_weights {
-    struct objective weights;
-    const float *changes SIZE(weights.queries, steps);
-    float *out SIZE(weights.queries, steps);
-    int64_t steps;
-};
-
 /* delimited.c */
 struct split_rows {
     struct text text;

@@ -258,13 +258,6 @@ SF_KERNEL(lambda_gradients) {
     return 0;
 }
 
-/* Fill in the weights of given changes of the metric: a row of each for each query. */
-SF_KERNEL(change_weights) {
-    for (int64_t query = 0; query < a->weights.queries; query++)
-        weigh(&a->weights, query, a->changes + query * a->steps, a->out + query * a->steps, a->steps);
-    return 0;
-}
-
 /* Fill in change and weight of the pairs of the queries from first to end: cells of query, rank, lower rank. For losses
    of which others take the gradient. */
 SF_KERNEL(pair_weights) {
