@@ -130,7 +130,7 @@ def test_documents_come_with_the_doubts_about_their_query(folder: Path, capsys: 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--documents", "--baseline", "MEAN"], "no run of MEAN; documents are those of two runs"),
+        (["--documents", "--baseline", "MEAN"], "no run of MEAN; name two of the runs, such as"),
         (["--documents", "--topics", "q9"], "no topic q9; there are q1, q2"),
         (["--topics", "q9"], "no topic q9; there are q1, q2"),
         (["--topics", "q1", "--top", "3"], "give --top or --topics, not both"),

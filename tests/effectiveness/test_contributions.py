@@ -25,7 +25,7 @@ MOST = 9
 
 
 def decomposition(measure: str) -> Decomposition:
-    return Decomposition(parse_measure(measure).over(4))
+    return Decomposition(parse_measure(measure).scaled_to(4))
 
 
 @st.composite

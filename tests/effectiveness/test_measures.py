@@ -53,7 +53,7 @@ def test_ir_measures_objects():
 
 
 def test_graded_and_binary_rbp_differ():
-    graded, binary = parse_measure("RBP").over(3), parse_measure("RBP(rel=1)").over(3)
+    graded, binary = parse_measure("RBP").scaled_to(3), parse_measure("RBP(rel=1)").scaled_to(3)
     assert (graded.gain, graded.scale) == ("linear", 3)
     assert (binary.gain, binary.scale) == ("binary", 1)
 

@@ -52,7 +52,7 @@ def measured(name: str, seed: int, level: str | None = None) -> tuple[np.ndarray
     documents, assignments = int(rng.integers(1, 40)), 3
     own, base = (rng.permutation(documents)[: rng.integers(0, documents + 1)] for _ in range(2))
     grades, rest = rng.integers(0, LEVELS, (assignments, documents)), rng.integers(0, 9, (assignments, LEVELS))
-    formula, values = parse_measure(name).over(LEVELS - 1).formula, np.empty((2, assignments))
+    formula, values = parse_measure(name).scaled_to(LEVELS - 1).formula, np.empty((2, assignments))
     scratch = np.empty(documents + int(rest.sum())), np.empty(documents)
     kernel("measure_both", level)(formula, own, base, grades, rest, *scratch, values)
     expected = [

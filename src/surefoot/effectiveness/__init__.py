@@ -1,4 +1,4 @@
-"""How well runs rank: effectiveness measures of each topic, over sets of runs. Names are loaded when first used."""
+"""Effectiveness measures of runs, topic by topic. Names are loaded when first used."""
 
 from surefoot._lazy import attach
 

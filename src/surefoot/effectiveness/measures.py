@@ -1,6 +1,6 @@
 """Measures by name, with the names, parameters and defaults of ir_measures: ``nDCG@10``, ``AP(rel=2)``.
 
-Surefoot computes those of `MEASURES`, by the native library; ir_measures computes all others.
+The native library computes those of `MEASURES`; ir_measures computes all others.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from surefoot.io.document_lists import Qrels, Run
 
 UNJUDGED = -(1 << 31)
-"""The grade of a document without judgment."""
-ALL = (1 << 62) - 1
+"""The grade of an unjudged document."""
+NO_CUTOFF = (1 << 62) - 1
 """The cutoff of a measure without one."""
 LARGEST_EXPONENT = 62
 """The largest grade for which sums of 2^grade - 1 are exact enough."""
@@ -53,18 +53,18 @@ class Formula(NamedTuple):
 class Measure:
     """An effectiveness measure; its name determines it.
 
-    Documents are ranked by falling score, those of equal scores by falling id, as in trec_eval. ``form`` says how they
-    combine, and is None for a measure that ir_measures computes, by its ``origin``:
+    Documents are ranked by descending score, ties by descending id, as in trec_eval. ``form`` says how their gains
+    combine; it is None for a measure that ir_measures computes, by its ``origin``:
 
     - ``sum``: the discounted gains of the documents add up.
     - ``pairs``: relevant documents add the precision at their ranks, to which the relevant documents above contribute.
-    - ``cascade``: a gain counts if no document above has satisfied the user; it is the chance that the document does.
+    - ``cascade``: a gain, the probability that a document satisfies the user, counts if none above it has done so.
 
-    ``gain`` is 1 from the grade ``rel`` on (``binary``), the grade (``linear``) or 2^grade - 1 (``exponential``), over
-    the ``scale``, which is the highest grade of the qrels if it is None. Grades below 1 have no gain. ``discount`` at
-    rank i is 1, 1 / log2(i + 1), 1 / i, or (1 - p) p^(i - 1) with the ``persistence`` p. The value is divided by the
-    ``cutoff``, by that of the ``ideal`` ranking, or by the number of ``relevant`` documents, as ``norm`` says.
-    ``aliases`` are other names of the measure.
+    ``gain`` is 1 from the grade ``rel`` on (``binary``), the grade (``linear``) or 2^grade - 1 (``exponential``),
+    divided by ``scale``, or by the highest grade of the qrels if ``scale`` is None. Grades below 1 have no gain.
+    ``discount`` at rank i is 1, 1 / log2(i + 1), 1 / i, or (1 - p) p^(i - 1) with the ``persistence`` p. ``norm``
+    divides the value by the ``cutoff``, by the value of the ``ideal`` ranking, or by the number of ``relevant``
+    documents. ``aliases`` are other names of the measure.
 
     >>> parse_measure("NDCG@10").name, parse_measure("AP(rel=2)").rel
     ('nDCG@10', 2)
@@ -75,7 +75,7 @@ class Measure:
     gain: Gain = "binary"
     discount: Discount = "none"
     norm: Norm = "none"
-    cutoff: int = ALL
+    cutoff: int = NO_CUTOFF
     rel: float = 1
     persistence: float = 0.8
     scale: float | None = 1.0
@@ -93,10 +93,10 @@ class Measure:
             return math.inf
         return math.log2(self.scale or 1.0) if self.form == "cascade" else LARGEST_EXPONENT
 
-    def over(self, highest: float) -> Measure:
-        """The measure with its scale, where that is the highest grade of the qrels.
+    def scaled_to(self, highest: float) -> Measure:
+        """The measure with a scale: the highest grade of the qrels if it has none of its own.
 
-        >>> parse_measure("RBP").over(3).scale, parse_measure("ERR").over(3).scale
+        >>> parse_measure("RBP").scaled_to(3).scale, parse_measure("ERR").scaled_to(3).scale
         (3.0, 16.0)
         """
         return replace(self, scale=max(1.0, float(highest))) if self.scale is None else self
@@ -107,7 +107,7 @@ class Measure:
         return Formula(*(getattr(self, name) for name in Formula._fields))
 
     def discounts(self, ranks: int) -> FloatArray:
-        """The discount of each of the first ranks, relative to that of the first.
+        """The discounts of the first ranks, relative to rank 1.
 
         >>> parse_measure("RBP(p=0.5)").discounts(3), parse_measure("RR").discounts(2)
         (array([1.  , 0.5 , 0.25]), array([1. , 0.5]))
@@ -154,11 +154,11 @@ ALIASES = {alias: measure.name.lower() for measure in MEASURES for alias in meas
     "set_recall": "setr",
     "set_f": "setf",
 }
-"""Names by other names, those of trec_eval among them."""
+"""The names of measures by their other names, such as those of trec_eval."""
 
 
 def canonical(name: str) -> str:
-    """One spelling for all names of a measure, to compare by.
+    """Normalise the name of a measure, for comparisons.
 
     >>> canonical("ndcg_cut_10"), canonical("nDCG@10"), canonical("recip_rank"), canonical("P_10"), canonical("MAP")
     ('ndcg@10', 'ndcg@10', 'rr', 'p@10', 'ap')
@@ -173,7 +173,7 @@ def canonical(name: str) -> str:
 
 
 def parse_measure(measure: object) -> Measure:
-    """The measure of a name, or of an ir_measures object.
+    """The measure that a name or an ir_measures object stands for.
 
     >>> parse_measure("nDCG( dcg = 'exp-log2' ) @20").name
     "nDCG(dcg='exp-log2')@20"
@@ -189,14 +189,14 @@ def parse_measure(measure: object) -> Measure:
 
 
 def _plain(name: str, at: object) -> Measure | None:
-    """A measure of Surefoot without parameters, which needs no ir_measures (slow to import)."""
+    """A measure of Surefoot without parameters, for which ir_measures, slow to import, is not needed."""
     name, _, cutoff = canonical(name).partition("@")
     own = next((own for own in MEASURES if own.name.lower() == name), None)
     if own is None:
         return None
     at = int(cutoff) if cutoff else at
     if type(at) is int and at > 0:
-        return replace(own, name=f"{own.name}@{at}", cutoff=min(at, ALL))
+        return replace(own, name=f"{own.name}@{at}", cutoff=min(at, NO_CUTOFF))
     return own if at is None and not own.needs_cutoff else None
 
 
@@ -212,14 +212,14 @@ def _measure_of(origin: Any) -> Measure:
     return replace(
         own,
         name=repr(origin),
-        cutoff=min(params.get("cutoff", ALL), ALL),
+        cutoff=min(params.get("cutoff", NO_CUTOFF), NO_CUTOFF),
         rel=params.get("rel", 1),
         persistence=params.get("p", 0.8),
     )
 
 
 def _split(text: str) -> tuple[str, dict[str, Any], Any]:
-    """Name, parameters and cutoff of a measure's text; ir_measures' own parser fails on Python 3.14."""
+    """The name, the parameters and the cutoff in a text; the parser of ir_measures fails on Python 3.14."""
     refusal = SurefootError(
         f"can't read {text!r} as a measure; write one such as nDCG@10, AP(rel=2) or nDCG(dcg='exp-log2')@20"
     )
@@ -242,7 +242,7 @@ def _build(name: str, params: dict[str, Any], at: Any) -> Any:
     """An ir_measures object with validated parameters."""
     registry = optional("ir_measures.measures").registry
     known = {alias.lower(): measure for alias, measure in registry.items()}
-    if name.lower() not in known:  # trec_eval's way: ndcg_cut_10, P_10, recip_rank
+    if name.lower() not in known:  # as in trec_eval: ndcg_cut_10, P_10, recip_rank
         name, _, cutoff = canonical(name).partition("@")
         at = int(cutoff) if cutoff else at
     origin = known.get(name.lower())
@@ -318,7 +318,7 @@ class ForeignMeasures:
         )
 
     def values(self, run: Run) -> FloatArray:
-        """Measures × topics of a run; topics that were not retrieved have the value that ir_measures gives."""
+        """Measures × topics of a run; topics without results have the value that ir_measures gives."""
         values = np.zeros((len(self._measures), len(self._topics)))
         with self._lock:
             try:
@@ -340,9 +340,9 @@ def _judgments(qrels: Qrels) -> Iterator[Any]:
 
 
 def _ranking(run: Run, kept: Mapping[str, set[str]] | None) -> Iterator[Any]:
-    """The run's documents with falling whole numbers for scores, which every provider of ir_measures sorts alike.
+    """The run's documents with descending whole scores, which all providers of ir_measures sort alike.
 
-    Where ``kept`` names documents of the topics, the others are left out.
+    ``kept`` names the documents of each topic to keep; None keeps all.
     """
     ScoredDoc = optional("ir_measures").ScoredDoc
     for topic, documents, _ in run.by_topic():

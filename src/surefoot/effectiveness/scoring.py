@@ -24,7 +24,7 @@ from surefoot.scores import Scores
 Runs = Mapping[str, Any] | Iterable[PathLike] | PathLike
 Unjudged = Literal["zero", "skip"]
 SMALL = 1 << 20
-"""Bytes of files that are read before threads would have started."""
+"""Files of fewer bytes together are read without threads, which take longer to start."""
 
 _look_up, judged_fractions, measure_topics = map(kernel, ("look_up", "judged_fractions", "measure_topics"))
 
@@ -59,27 +59,26 @@ def score_runs(
     measure
         A measure as ir_measures names it, such as ``nDCG@10``, ``AP(rel=2)``, ``RR``.
     names
-        ``"file"`` names runs after their files, ``"tag"`` by their tags.
+        ``"file"`` names runs after their files, ``"tag"`` after their tags.
     workers
         The number of threads (by default up to 8); it does not change the result.
     progress
         Called after each run with the number of runs done, the number of runs, and a message.
     duplicates
         What to do if a run lists a document twice for a topic: ``"error"``, or keep the ``"first"`` in the file or the
-        ``"best"`` scored; a note has the number of those left out.
+        ``"best"`` scored; a note has the number of documents left out.
     unjudged
         ``"zero"`` counts unjudged documents as not relevant, as trec_eval does; ``"skip"`` leaves them out of the
         rankings (condensed lists; Sakai, "Alternatives to bpref", SIGIR 2007).
     repeats
-        Systems that ran several times: ``{name: [run, run]}``, each run as in ``runs``, which may then be empty. Every
-        run is scored; the system's scores are the means, and ``trials`` of the result has those of each run.
+        Systems that ran several times: ``{name: [run, run]}``, each run as in ``runs``, which may then be empty. The
+        scores of such a system are means over its runs; ``trials`` of the result has the scores of each run.
     llm_qrels
         Grades by one or more language models, each as ``qrels``. They change no score: unjudged documents still count
         0. `gate`, `credibility` and `next_judgments` take them as evidence about the grades that people would give.
     ties
-        ``"exact"`` compares the scores of documents as they are, in float64; ``"trec_eval"`` rounds them to float32
-        first, as trec_eval does, which ties documents whose scores differ only after some seven digits. Tied documents
-        rank by their ids.
+        ``"exact"`` compares the scores of documents as float64; ``"trec_eval"`` rounds them to float32 first, as
+        trec_eval does, which ties scores that differ only after about seven digits. Ties rank by document id.
 
     Returns
     -------
@@ -162,12 +161,12 @@ def score_runs_by(
         row = prepared.row(run)
         if ties == "exact" and prepared.has_near_ties(run):
             row = row._replace(rounded=prepared.values(run.with_ties("trec_eval")).mean(axis=1))
-        return row, source.again(run, ties)
+        return row, source.reloadable(run, ties)
 
     scored = in_threads(score, sources, threads=min(threads, len(sources)))
-    for done, (row, again) in enumerate(scored, start=1):
+    for done, (row, reloadable) in enumerate(scored, start=1):
         rows.append(row)
-        kept[row.name] = again
+        kept[row.name] = reloadable
         if progress is not None:
             progress(done, len(sources), "Scoring runs")
     _refuse_duplicates([row.name for row in rows], sources)
@@ -197,7 +196,7 @@ def score_runs_by(
 
 
 def _mean(trials: FloatArray) -> FloatArray:
-    """The mean over trials; a single one is its own mean."""
+    """The mean over trials; a single trial is not rounded."""
     return mean_over_trials(trials) if len(trials) > 1 else trials[0]
 
 
@@ -210,7 +209,7 @@ def _are_small(sources: Sequence[Source]) -> bool:
 class _Row(NamedTuple):
     """The scores of one run and its judged fractions (measures × topics), and the topics that it or the qrels lack.
 
-    ``rounded`` has the mean of each measure by scores of documents in float32, where the order may differ.
+    ``rounded`` has the mean of each measure if document scores are float32; None if the order is certainly the same.
     """
 
     name: str
@@ -232,7 +231,7 @@ class RunScorer:
         self._topics = {topic: index for index, topic in enumerate(qrels.topics)}
         self._own = [index for index, measure in enumerate(measures) if measure.form is not None]
         self._foreign = [index for index, measure in enumerate(measures) if measure.form is None]
-        own = (measures[index].over(qrels.numbers.max()).formula for index in self._own)
+        own = (measures[index].scaled_to(qrels.numbers.max()).formula for index in self._own)
         self._formulas = records("measure", own)
         self._others = None
         if self._foreign:
@@ -280,7 +279,7 @@ class RunScorer:
         return self.score(run)[0]
 
     def has_near_ties(self, run: Run) -> bool:
-        """Whether scores of neighbours differ that are equal as float32, at ranks that a measure looks at."""
+        """Whether neighbours above a cutoff have scores that differ, but are equal as float32."""
         with np.errstate(over="ignore"):
             rounded = run.scores.astype(np.float32)
         near = np.flatnonzero((rounded[1:] == rounded[:-1]) & (run.scores[1:] != run.scores[:-1]))
@@ -294,8 +293,8 @@ def look_up(
 ) -> IntArray:
     """Fill in the grades of the first documents of each topic of a run, and return how many each has.
 
-    ``topic_of`` is the index in the qrels of each topic of the run, or -1, and ``first`` where its grades begin;
-    ``skip`` leaves out unjudged documents.
+    ``topic_of`` is the index in the qrels of each topic of the run, or -1; ``first`` is where the grades of the topic
+    begin; ``skip`` leaves out unjudged documents.
     """
     sizes = np.empty(topic_of.size, np.int64)
     judged = qrels.tokens, qrels.numbers, qrels.tables, qrels.slots
@@ -304,7 +303,7 @@ def look_up(
 
 
 def _refuse_duplicates(names: Sequence[str | None], sources: Sequence[Source]) -> None:
-    """Raise if two systems have one name; the trials of a system share it."""
+    """Raise if two systems have the same name, which only trials of one system may share."""
     first: dict[str, Source] = {}
     for run_name, source in zip(names, sources, strict=True):
         name = source.repeats or run_name
@@ -349,7 +348,7 @@ def _notes_on_skipping(qrels: Qrels) -> list[str]:
 
 
 def _notes_on_ties(rows: Sequence[_Row], index: int) -> list[str]:
-    """A note on the runs whose mean of a measure is printed differently by scores in float32."""
+    """A note on the runs whose mean, as printed, differs if document scores are float32."""
     means = {row.name: (row.values[index].mean(), row.rounded[index]) for row in rows if row.rounded is not None}
     others = [
         f"{name} {theirs:.4f}" for name, (own, theirs) in sorted(means.items()) if f"{own:.4f}" != f"{theirs:.4f}"
@@ -364,7 +363,7 @@ def _notes_on_ties(rows: Sequence[_Row], index: int) -> list[str]:
 def _notes_on(measure: Measure, qrels: Qrels) -> list[str]:
     notes = []
     if measure.scale is None:
-        scale = measure.over(qrels.numbers.max()).scale
+        scale = measure.scaled_to(qrels.numbers.max()).scale
         notes.append(f"{measure}: a document's gain is its grade over {scale:g}, the highest")
     starts, ends = qrels.bounds[:-1].tolist(), qrels.bounds[1:].tolist()
     empty = [

@@ -22,9 +22,9 @@ UNNAMED = "run"
 
 
 class Source(NamedTuple):
-    """A run to be loaded: a path or an object, and its name; None is to be named by its file or tag.
+    """A run to be loaded: a path or an object, and its name; None takes the name of the file or the tag.
 
-    ``repeats`` names the system that the run is a trial of, ``part`` the system in a file of several.
+    ``repeats`` is the system of which the run is a trial; ``part`` is the system to read from a file of several.
     """
 
     run: object
@@ -46,7 +46,7 @@ class Source(NamedTuple):
         return self.name
 
     def load(self, names: Names, duplicates: Duplicates, workers: int | None = None, ties: Ties = "exact") -> Run:
-        """The run; a large file is parsed by so many threads."""
+        """The run; ``workers`` threads parse a large file."""
         if isinstance(self.run, str | os.PathLike):
             run = read_run(self.run, names, duplicates, workers, self.part)
         elif isinstance(self.run, Run):
@@ -56,8 +56,8 @@ class Source(NamedTuple):
         run = run.with_ties(ties)
         return run if self.name is None else replace(run, name=self.name)
 
-    def again(self, run: Run, ties: Ties = "exact") -> object:
-        """What to load the run from later: the file or object; the run itself if that can be read only once."""
+    def reloadable(self, run: Run, ties: Ties = "exact") -> object:
+        """The file or object to load the run from later; the run itself if that can be read only once."""
         if self.part is not None or ties != "exact":
             return run
         if not isinstance(self.run, str | os.PathLike):
@@ -71,8 +71,8 @@ class ScoredRuns:
     """The runs and judgments that scores come from, by name; files are read again when needed.
 
     ``runs`` are files or objects. ``empty`` has the judged topics for which no trial of a system retrieved anything.
-    ``llm_qrels`` are grades by language models: evidence about those that people would give. ``ties`` says how the runs
-    compare scores; runs that are not ``"exact"`` are objects.
+    ``llm_qrels`` are grades by language models: evidence about the grades that people would give. ``ties`` says how
+    document scores are compared; runs with ties other than ``"exact"`` are objects.
     """
 
     runs: Mapping[str, object]
@@ -88,17 +88,16 @@ class ScoredRuns:
         """The rankings of some systems, or of all, by name."""
         absent = [name for name in systems or () if name not in self.runs]
         if absent:
-            known = listed(self.runs, 3)
-            raise SurefootError(f"no run of {listed(absent)}; documents are those of two runs, such as {known}")
+            raise SurefootError(f"no run of {listed(absent)}; name two of the runs, such as {listed(self.runs, 3)}")
         wanted = self.runs if systems is None else systems
         return {name: Source(self.runs[name], name).load("file", self.duplicates) for name in wanted}
 
     def rename(self, names: Mapping[str, str]) -> ScoredRuns:
-        """The same runs under other names; a system that was left out gives way to one that takes its name."""
+        """The same runs under other names; a renamed run replaces another one of that name."""
         return replace(self, runs=_renamed(self.runs, names), empty=_renamed(self.empty, names))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickles hold files as paths and objects in memory as `Run`, since not every object can be pickled."""
+        """Pickle files as paths, and objects in memory as `Run`, since not every object can be pickled."""
         held = [name for name, run in self.runs.items() if not isinstance(run, os.PathLike)]
         runs = {**self.runs, **self.load(held)}
         rest = self.measure, self.duplicates, self.skips_unjudged, dict(self.empty), self.llm_qrels, self.ties
@@ -111,7 +110,7 @@ def _renamed(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, An
 
 
 def sources_of(runs: object, repeats: Mapping[str, object] = EMPTY) -> list[Source]:
-    """The runs of ``{name: run}``, of paths, or of one run, and those of ``{system: [run, run]}``.
+    """The runs in ``{name: run}``, in paths, or in one run, and the trials in ``{system: [run, run]}``.
 
     >>> sources_of({"bm25": {"q1": {"d1": 2.5}}})[0].name, sources_of({"q1": {"d1": 2.5}})[0].name
     ('bm25', 'run')
@@ -138,14 +137,14 @@ def load_qrels(qrels: PathLike | object) -> Qrels:
 
 
 def load_judgments(qrels: object, llm_qrels: object = ()) -> tuple[Qrels, tuple[Qrels, ...]]:
-    """Judgments by people, with the topics of all judges, and those of language models: one file, object or more."""
+    """Judgments by people, on the topics of all judges, and those of language models: one file or object, or a list."""
     given = llm_qrels if isinstance(llm_qrels, list | tuple) else [llm_qrels]
     judged, models = load_qrels(qrels), tuple(map(load_qrels, given))
     return judged.with_topics({topic for one in models for topic in one.topics}), models
 
 
 def _trials_of(repeats: Mapping[str, object]) -> list[Source]:
-    """The runs of ``{system: [run, run]}``, each a trial of its system.
+    """The runs in ``{system: [run, run]}``, each a trial of its system.
 
     >>> [(source.name, source.repeats) for source in _trials_of({"new": ["new.1.run", "new.2.run"]})]
     [('new trial 1', 'new'), ('new trial 2', 'new')]
@@ -172,7 +171,7 @@ def _sources(run: object) -> list[Source]:
 
 
 def _is_run(thing: object) -> bool:
-    """Whether this is one run, and not several."""
+    """Whether an object is one run, not several."""
     if isinstance(thing, Mapping):
         inner = next(iter(thing.values()), None)
         numbers = list(islice(inner.values(), 1)) if isinstance(inner, Mapping) else [None]

@@ -14,13 +14,13 @@ from surefoot.show.tables import html_table, render
 
 METRICS = ("mean", "losses", "urisk")
 BY_ALPHA = frozenset({"urisk", "trisk", "zrisk", "georisk"})
-"""The measures that depend on alpha, besides those with an ending."""
+"""The measures that depend on alpha; their intervals, such as urisk_low, do too."""
 
 
 def metrics_of(result: Result, columns: Sequence[str] = METRICS) -> dict[str, float]:
     """The values of a result under names that trackers accept: ``system/mean``, ``system/alpha=1/urisk``.
 
-    Of a gate: whether it passes, and means and losses against each baseline.
+    For a gate, these are whether it passes or fails, and the means and losses against each baseline.
 
     >>> from surefoot import evaluate, Scores
     >>> scores = Scores([[0.2, 0.4], [0.3, 0.1]], ["old", "new"], ["q1", "q2"])
@@ -54,7 +54,7 @@ def _gate_metrics(result: GateResult) -> dict[str, float]:
 
 
 def log_mlflow(result: Result, name: str = "surefoot", **options: Any) -> None:
-    """Log the metrics of a result to the active run of MLflow, and the result itself as JSON and HTML.
+    """Log the metrics of a result to the active run of MLflow, and the whole result as JSON and HTML.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def log_mlflow(result: Result, name: str = "surefoot", **options: Any) -> None:
     name
         The name of the artifacts.
     **options
-        Of ``mlflow.log_metrics``, such as ``step``.
+        Options of ``mlflow.log_metrics``, such as ``step``.
     """
     import mlflow
 
@@ -75,7 +75,7 @@ def log_mlflow(result: Result, name: str = "surefoot", **options: Any) -> None:
 
 
 def _json(result: Result) -> str:
-    """A result as its command writes it."""
+    """The JSON that the result's command writes."""
     if isinstance(result, GateResult):
         return render_gate(result, "json")
     return render_compared(result, "json") if isinstance(result, Compared) else render(result, "json")
@@ -89,11 +89,11 @@ def log_wandb(result: Result, run: Any = None, name: str = "surefoot", **options
     result
         Any result of Surefoot.
     run
-        The run; the active one if None.
+        The run; None is the active one.
     name
         The name of the table.
     **options
-        Of ``run.log``, such as ``step``.
+        Options of ``run.log``, such as ``step``.
     """
     import wandb
 

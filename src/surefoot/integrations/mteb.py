@@ -1,4 +1,4 @@
-"""MTEB: predictions of retrieval tasks query by query, and results with a task as a topic."""
+"""MTEB: predictions of retrieval tasks, query by query, and results with tasks as topics."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from surefoot.scores import Missing, Scores
 
 
 def prediction_scores(folders: Iterable[PathLike], task: Any, measure: object = "nDCG@10") -> Scores:
-    """Score what models predicted for a retrieval task, query by query.
+    """Score the predictions of models for a retrieval task, query by query.
 
     Parameters
     ----------
     folders
-        The ``prediction_folder`` of each model, with ``TASK_predictions.json``; systems are named by their models.
+        The ``prediction_folder`` of each model, with ``TASK_predictions.json``; the models name the systems.
     task
-        The MTEB task, loaded, of one subset and split; or the name of the task and its judgments, ``(name, qrels)``.
+        A loaded MTEB task of one subset and split; or the name of the task and its judgments, ``(name, qrels)``.
     measure
         The effectiveness measure.
 
@@ -35,7 +35,7 @@ def prediction_scores(folders: Iterable[PathLike], task: Any, measure: object = 
 
 
 def task_scores(results: Iterable[Any], missing: Missing = "error", split: str | None = None) -> Scores:
-    """The main scores of models with tasks as topics, to ask which tasks a model made worse.
+    """The main scores of models with tasks as topics, to find the tasks that a model made worse.
 
     Parameters
     ----------

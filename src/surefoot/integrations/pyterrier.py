@@ -33,12 +33,12 @@ def pipeline_scores(
     measure
         The effectiveness measure.
     names
-        The names of a list of pipelines; the text of each, if None.
+        The names of a list of pipelines; by default the text of each.
 
     Returns
     -------
     Scores
-        For `surefoot.evaluate`, `surefoot.gate` and all that follows.
+        Pipelines × topics.
     """
     if not isinstance(systems, Mapping):
         names = [str(system) for system in systems] if names is None else names
@@ -80,12 +80,12 @@ def risk(
 
 
 class GuardTransformer(pt.Transformer):  # type: ignore[misc]
-    """A candidate pipeline made safe by a guard: both pipelines retrieve, and the guard blends their rankings.
+    """A candidate pipeline with a guard: both pipelines retrieve, and the guard blends their rankings.
 
     Parameters
     ----------
     guard
-        What `surefoot.fit_guard` found.
+        The guard, such as ``fit_guard(...).guard``.
     baseline, candidate
         The two pipelines.
     """
@@ -102,7 +102,7 @@ class GuardTransformer(pt.Transformer):  # type: ignore[misc]
 
 
 class RankerTransformer(pt.Transformer):  # type: ignore[misc]
-    """A trained ranker over results that have a column ``features``, as ``pt.ltr`` uses them.
+    """A trained ranker of results with a column ``features``, as in ``pt.ltr``.
 
     Parameters
     ----------
@@ -127,6 +127,3 @@ class RankerTransformer(pt.Transformer):  # type: ignore[misc]
         is_ranker = hasattr(self.ranker, "model_")
         scored["score"] = self.ranker.predict(features, queries) if is_ranker else self.ranker.predict(features)
         return pt.model.add_ranks(scored)
-
-
-__all__: Sequence[str] = ["GuardTransformer", "RankerTransformer", "pipeline_scores", "risk"]

@@ -8,7 +8,7 @@ import pytest
 
 
 class Checks:
-    """What the fixture ``surefoot`` offers."""
+    """The checks of the fixture ``surefoot``."""
 
     def gate(self, scores: Any, qrels: Any = None, measure: object = "nDCG@10", **options: Any) -> Any:
         """Fail the test if the candidate may not replace the baseline.
@@ -16,7 +16,7 @@ class Checks:
         Parameters
         ----------
         scores, qrels, measure
-            `Scores` or what they can be made of; or runs, with judgments and measure as in `surefoot.score_runs`.
+            Anything that `Scores.of` takes; or runs, with judgments and a measure, as in `surefoot.score_runs`.
         **options
             ``baseline``, ``candidate`` and the other parameters of `surefoot.gate`; ``rules={"undecided": "fail"}``
             also fails the test if the evidence is not enough.

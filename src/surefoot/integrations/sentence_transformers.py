@@ -22,7 +22,7 @@ PREVIOUS = "previous"
 
 
 class RiskEvaluator(SentenceEvaluator):  # type: ignore[misc]
-    """Scores of a model query by query, with intervals and groups, against the checkpoint before.
+    """Scores of a model, query by query, with intervals and groups, compared with the previous checkpoint.
 
     Parameters
     ----------
@@ -33,16 +33,16 @@ class RiskEvaluator(SentenceEvaluator):  # type: ignore[misc]
     measure
         The effectiveness measure.
     baseline
-        The run to compare with, ``{query: {document: score}}``; None compares with the checkpoint that was evaluated
-        before, and ``scores`` keeps all.
+        The run to compare with, ``{query: {document: score}}``; None compares with the checkpoint evaluated before. The
+        attribute ``scores`` keeps the scores of all checkpoints.
     groups
-        The group of each query, to report their means.
+        The group of each query; the mean of each group is reported.
     alpha
         The additional weight of losses in U_Risk.
     top_k
         The documents to retrieve for each query.
     name
-        A prefix of the metrics.
+        A prefix of the names of metrics.
 
     Examples
     --------

@@ -304,7 +304,7 @@ class JudgedPair:
 
     @cached_property
     def _formula(self) -> Formula:
-        return self.runs.measure.over(self.runs.qrels.numbers.max()).formula
+        return self.runs.measure.scaled_to(self.runs.qrels.numbers.max()).formula
 
     @cached_property
     def delta(self) -> FloatArray:

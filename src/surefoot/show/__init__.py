@@ -1,4 +1,4 @@
-"""Rendering of results: tables, the report, the judging page. Nothing in here decides about significance."""
+"""Rendering of results: tables, the report, the judging page. Nothing here decides what is significant."""
 
 from surefoot._lazy import attach
 

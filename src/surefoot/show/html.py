@@ -1,4 +1,4 @@
-"""HTML pages that are one file: they load nothing, send nothing, and run no script but their own."""
+"""HTML pages in one file: they load nothing, send nothing, and run only their own script."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from string import Template
 
 
 def self_contained(package: str, scripts: Sequence[str], data: object) -> str:
-    """The page of a package's template.html and style.css, with its scripts in this order, and data.
+    """A page made of a package's template.html, style.css, scripts and data.
 
-    The style that all pages share comes before the package's own. A script ``package:name`` is one of another package.
+    The style that all pages share precedes the package's own. A script ``package:name`` comes from another package.
     """
     style = _part("surefoot.show", "base.css") + _part(package, "style.css")
-    addresses = (name.rpartition(":") for name in scripts)
-    parts = [_part(other or package, f"{name}.js") for other, _, name in addresses]
+    homes = (name.rpartition(":") for name in scripts)
+    parts = [_part(home or package, f"{name}.js") for home, _, name in homes]
     script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
     return Template(_part(package, "template.html")).substitute(
         policy=_policy(style, script), style=style, data=embedded(data), script=script
@@ -25,7 +25,7 @@ def self_contained(package: str, scripts: Sequence[str], data: object) -> str:
 
 
 def embedded(data: object) -> str:
-    r"""JSON for a script element, which no name in it can end: ``<`` never appears.
+    r"""JSON for a script element, which no name in it can close: ``<`` never appears.
 
     >>> embedded({"name": "</script><!-- é"})
     '{"name":"\\u003c/script\\u003e\\u003c!-- \\u00e9"}'

@@ -1,4 +1,4 @@
-"""Results as tables of LaTeX."""
+"""Results as LaTeX tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LATEX = {
 
 
 def latex(result: Result, caption: str | None, label: str | None) -> str:
-    """A tabular of the package booktabs, followed by comments; a float if it has a caption or a label."""
+    """A booktabs tabular, followed by comments; a float if it has a caption or a label."""
     marks = result.highlights()
     cells = styled(result, _latex_cell, "$^{\\dagger}$", "\\textbf{{{}}}")
     letters: list[str] = []
@@ -98,5 +98,5 @@ def _latex_cell(text: str) -> str:
     if text[:1] == "-" and text[1:].replace(".", "").isdecimal():
         return f"$-${text[1:]}"
     escaped = "".join(LATEX.get(mark, mark) for mark in " ".join(text.split()))
-    # At the start of a row, LaTeX reads these two as an argument of the \\\\ before it.
+    # At the start of a row, LaTeX reads these two as an argument of the preceding \\\\.
     return f"{{{escaped[0]}}}{escaped[1:]}" if escaped[:1] in ("[", "*") else escaped

@@ -10,7 +10,7 @@ from surefoot.analysis.documents import DocumentMoves, Move, TopicMoves
 
 UNJUDGED = "?"
 NAMED = 3
-"""How many of the moves that cost or gained most are named."""
+"""How many of the most costly moves, and of those that gained most, are described."""
 
 Texts = Mapping[str, str]
 
@@ -24,14 +24,16 @@ def side_by_side(
 ) -> str:
     """For each topic its change, the moves that cost and gained most, and both rankings.
 
-    ``doubts`` has for topics the columns of `credibility` and `delta_bounds`, which follow the change in words.
+    ``doubts`` has the columns of `credibility` and `delta_bounds` by topic; they follow the change, in words.
     """
     blocks = [
         _block(one, found, (queries or {}).get(one.topic, ""), texts or {}, width, (doubts or {}).get(one.topic, {}))
         for one in found.topics
     ]
     notes = [f"note: {note}" for note in found.notes]
-    legend = f"grade {UNJUDGED}: not judged; a contribution stands where the document is now, or which place it left"
+    legend = (
+        f"grade {UNJUDGED}: not judged; a contribution stands at the new rank, or at the old one if the document left"
+    )
     return visible("\n".join([*blocks, legend, *notes, found.signature]) + "\n")
 
 
@@ -109,7 +111,7 @@ def _lists(one: TopicMoves, found: DocumentMoves, width: int) -> list[str]:
 
 
 def _cells(move: Move | None, gone: bool) -> tuple[str, str, str, str]:
-    """Document, grade, rank in the other list, and the contribution: on the left for documents that went out."""
+    """Document, grade, rank in the other list, and contribution, which is on the left for documents that went out."""
     if move is None:
         return "", "", "", ""
     other = move.system_rank if gone else move.baseline_rank

@@ -1,4 +1,4 @@
-"""JSON Schemas of what ``--format json`` prints, made of ``columns.toml`` and of the gate's types."""
+"""JSON Schemas of the output of ``--format json``, made from ``columns.toml`` and the gate's types."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TYPES: dict[str, Schema] = {
     "any": {},
 }
 PYTHON = {"str": "text", "float": "number", "int": "count", "bool": "flag", "Verdict": "verdict"}
-"""The types of the gate's fields."""
+"""The type of a field of the gate, by its annotation."""
 
 
 @cache
@@ -42,7 +42,7 @@ def commands() -> list[str]:
 
 
 def schema_of(command: str) -> Schema:
-    """The JSON Schema of what a command prints with ``--format json``.
+    """The JSON Schema of a command's output with ``--format json``.
 
     >>> schema_of("agreement g2")["properties"]["rows"]["items"]["required"]
     ['system', 'mean', 'g2', 'share']
@@ -79,7 +79,7 @@ def _typed(declared: str) -> Schema:
 
 
 def _gate() -> Schema:
-    """The schema of the gate's verdict, by the fields of its types."""
+    """The schema of the gate's verdict, from the fields of its types."""
     from surefoot.release_gate.finding import Finding, Resolution
     from surefoot.release_gate.verdict import Change, CumulativeChange, WorseQuery
 
@@ -96,7 +96,7 @@ def _gate() -> Schema:
 
 
 def _fields(kind: Any) -> Schema:
-    """The schema of a dataclass; the rule of a finding is its name."""
+    """The schema of a dataclass; JSON calls the rule of a finding ``name``."""
     names = {"rule": "name"}
     return _object({names.get(one.name, one.name): _annotated(str(one.type)) for one in fields(kind)})
 

@@ -23,7 +23,7 @@ Cells = dict[str, list[str]]
 DAGGER = "†"
 HTML_ROWS = MANY_ROWS = 60
 ALL = ["all"]
-"""The name of all columns."""
+"""Columns for all of them."""
 UNDEFINED = "–"
 GAP = 2
 NARROWEST = 30
@@ -54,12 +54,13 @@ def render(
     width
         Width of a table in characters. By default the width of the terminal; no limit if there is none.
     color
-        Whether a table may use the terminal's bold and dim type.
+        Whether a table may use bold and dim type.
     columns
-        The columns to show; by default all in CSV and JSON, those of `Result.brief` in other formats. ``["all"]``: all.
+        The columns to show; by default all in CSV and JSON, those of `Result.brief` in other formats. ``["all"]`` is
+        all.
     caption, label
-        Caption and label of a LaTeX table, in LaTeX; ``% _ # &`` in the words of the caption are escaped. With one of
-        them the table is a float.
+        Caption and label of a LaTeX table, in LaTeX; ``% _ # &`` in the words of the caption are escaped. Either makes
+        the table a float.
 
     Returns
     -------
@@ -92,7 +93,7 @@ def render(
 
 
 def _brief(result: Result) -> Result:
-    """The columns that a terminal shows by default, and notes on how to see more of them or fewer rows."""
+    """The columns that a terminal shows by default, and notes on how to see more columns or fewer rows."""
     names = result.brief()
     left_out = [name for name in result.columns if name not in names]
     notes = [f"{counted(len(left_out), 'more column')} with --columns all: {', '.join(left_out)}"] if left_out else []
@@ -106,9 +107,9 @@ def _brief(result: Result) -> Result:
 
 
 def print_result(result: Result, format: str = "table", stream: TextIO | None = None, **options: Any) -> None:
-    """Print a result, as wide as the stream's terminal, and in colour on a terminal unless NO_COLOR is set.
+    """Print a result, as wide as the stream's terminal, with bold and dim type there unless NO_COLOR is set.
 
-    Other options are those of `render`.
+    ``options`` are further options of `render`.
     """
     stream = sys.stdout if stream is None else stream
     color = stream.isatty() and not os.environ.get("NO_COLOR")
@@ -145,10 +146,10 @@ def _exact(name: str, value: Any) -> str:
 
 
 def _table(result: Result, width: int | None, color: bool) -> str:
-    """The table with the best value of each column in bold, and below it the notes and the signature.
+    """The table with the best value of each column in bold, then the notes and the signature.
 
-    Where it is too wide, columns that are constant move to a line above the table, and the others are stacked in
-    panels that each repeat the labels of the rows.
+    If it is too wide, constant columns move to a line above the table, and the others are stacked in panels that each
+    repeat the labels of the rows.
     """
     limit, style = None if width is None else max(width, NARROWEST), _bold if color else str
     cells = styled(result, str, DAGGER, "{}", filler=" ")
@@ -170,7 +171,7 @@ def _table(result: Result, width: int | None, color: bool) -> str:
 def _lines(
     cells: Cells, texts: set[str], best: Mapping[str, Sequence[bool]], text_cap: int | None, style: Style
 ) -> Iterator[str]:
-    """The header and the rows: texts to the left and folded at ``text_cap``, numbers to the right."""
+    """The header and the rows: texts on the left, folded at ``text_cap``, numbers on the right."""
     columns, blanks = [], []
     for name, column in cells.items():
         width = _width_of(name, column)
@@ -194,14 +195,14 @@ def _padded(text: str, width: int, is_text: bool, style: Style) -> list[str]:
 
 
 def _folded(text: str, width: int) -> list[str]:
-    """The text in lines of at most this width; between words where it can be."""
+    """The text in lines of at most this width, split between words if possible."""
     if _cell_width(text) <= width:
         return [text]
     return [escape_commands(part) for line in wrapped(text, width) for part in _chopped(line, width)]
 
 
 def _chopped(text: str, width: int) -> Iterator[str]:
-    """The text in pieces of at most this width, where wide characters leave less room than there are letters."""
+    """The text in pieces of at most this width; wide characters take two columns."""
     begin, room = 0, width
     for index, character in enumerate(text):
         if _character_width(character) > room:
@@ -212,13 +213,13 @@ def _chopped(text: str, width: int) -> Iterator[str]:
 
 
 def _cell_width(text: str) -> int:
-    """How many columns a text takes."""
+    """The number of terminal columns that a text takes."""
     return len(text) if text.isascii() else sum(map(_character_width, text))
 
 
 @cache
 def _character_width(character: str) -> int:
-    """Ideographs and most emoji take two columns, marks on another character none."""
+    """Ideographs and most emoji take two columns, combining marks none."""
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
@@ -243,7 +244,7 @@ def _lift_constants(cells: Cells, labels: set[str]) -> tuple[Cells, str]:
 
 
 def _panels(cells: Cells, labels: set[str], limit: int, text_cap: int) -> list[Cells]:
-    """Columns in as few panels as fit, each led by the labels."""
+    """Columns in as few panels as possible, each beginning with the labels."""
     leading = {name: column for name, column in cells.items() if name in labels}
     full_room = limit - sum(min(_width_of(name, column), text_cap) + GAP for name, column in leading.items())
     panels, room = [dict(leading)], full_room
@@ -260,7 +261,7 @@ def _panels(cells: Cells, labels: set[str], limit: int, text_cap: int) -> list[C
 
 
 def html_table(result: Result) -> str:
-    """A result as an HTML table, for notebooks; at most ``HTML_ROWS`` of its rows."""
+    """A result as an HTML table, for notebooks; at most ``HTML_ROWS`` rows."""
     from html import escape
 
     cells = styled(result, escape, DAGGER, "<b>{}</b>")
@@ -296,7 +297,7 @@ def _latex(result: Result, caption: str | None, label: str | None) -> str:
 
 
 def styled(result: Result, escape: Callable[[str], str], dagger: str, bold: str, filler: str = "") -> Cells:
-    """The cells: significant ones followed by a dagger, or by a filler that keeps digits aligned; the best in bold."""
+    """The cells: a dagger after significant ones, a filler after others to align digits, and the best in bold."""
     marks, daggers, made = result.highlights(), significant(result), dict[str, list[str]]()
     for name, column in _cells(result).items():
         cells = list(map(escape, column))

@@ -17,14 +17,14 @@ _SCRIPTS = ("surefoot.show:dom", "state", "page")
 def judging_page(rows: Iterable[Mapping[str, Any]], grades: Sequence[int] = GRADES, *, name: str = "judgments") -> str:
     """A page to judge documents in, one at a time, in the order of the rows.
 
-    The assessor presses the key of a grade, and the page shows the next document. Judgments are kept in the browser,
-    where it allows that, and saved as lines of qrels. The page loads and sends nothing. It does not say why a document
-    is to be judged: an assessor should not know what depends on the grade.
+    The assessor presses the key of a grade, and the page shows the next document. The browser keeps the judgments, if
+    it allows that, and saves them as qrels. The page loads and sends nothing. It does not say why to judge a document:
+    an assessor should not know what depends on the grade.
 
     Parameters
     ----------
     rows
-        For each document ``topic`` and ``document``, and where they are known ``query`` and ``text``.
+        The ``topic`` and ``document`` of each document to judge, and ``query`` and ``text`` if known.
     grades
         The grades to choose from, whole numbers from 0 to 9.
     name
@@ -43,7 +43,7 @@ def judging_page(rows: Iterable[Mapping[str, Any]], grades: Sequence[int] = GRAD
     """
     documents = [_document(row) for row in rows]
     if not documents:
-        raise SurefootError("there is nothing to judge, so there is no page to make")
+        raise SurefootError("there is nothing to judge: the page would be empty")
     scale = sorted(set(grades))
     if len(scale) < 2 or any(int(grade) != grade or not 0 <= grade <= 9 for grade in scale):
         raise SurefootError(f"the page takes two or more grades, each one key from 0 to 9; got {list(grades)}")

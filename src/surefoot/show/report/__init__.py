@@ -48,31 +48,31 @@ def report(
     """An interactive HTML page that compares every system with any baseline at any alpha.
 
     The page needs no network and no server. Its reader can change the candidate, the baseline and alpha. The same
-    arguments give the same text, as long as the versions named at its foot are the same.
+    arguments give the same text with the same versions, which the foot of the page names.
 
     Parameters
     ----------
     scores
-        The scores of all systems; of several measures, which the reader can choose from, if it is a sequence.
+        The scores of all systems, or a sequence of them for several measures, from which the reader can choose.
     baseline
         The baseline that the page opens with: a system, or MEAN (the default), MEDIAN or MAX of each topic.
     alpha
         The risk sensitivity that the page opens with.
     candidate
-        The system that the page opens with. If None it is the one with the best mean; as it was chosen among all
-        systems, Holm's method corrects its test.
+        The system that the page opens with. None is the one with the best mean; since it is chosen among all systems,
+        Holm's method corrects its test.
     segments
         The segment of each topic.
     queries
         The text of each topic.
     rankings
-        The runs behind the scores. With them the page shows for each query the ranking before and now, and what each
-        document's move contributes to the change.
+        The runs behind the scores. With them the page shows both rankings of each query, and the contribution of each
+        document's move to the change.
     credible
-        The credibility of the comparison that the page opens with, by one or more of the measures. With it the page
-        shows the probability that each query loses for another assessor too.
+        The credibility of the comparison that the page opens with, for one or more measures. With it the page shows the
+        probability that each query loses for another assessor too.
     rules
-        The rules of the gate, whose sentence is the heading if a candidate is named; the defaults if None.
+        The rules of the gate, whose verdict is the heading if a candidate is named; the defaults if None.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def _measure(scores: Scores, credible: Sequence[Credibility]) -> dict[str, Any]:
     return {
         "name": scores.measure,
         "values": packed(scores.values),
-        # Computed here, so that a tie with a virtual baseline is a tie in the page as well.
+        # Computed here, so that ties with a virtual baseline are ties in the page too.
         "virtual": {name: packed(scores.baseline(name)) for name in VIRTUAL},
         "map": _map(scores),
         "notes": scores.all_notes,
@@ -188,7 +188,7 @@ def _map(scores: Scores) -> dict[str, Any] | None:
 
 
 def _segments(scores: Scores, segments: Mapping[Any, object]) -> dict[str, Any]:
-    """The names of the segments, and which of them each topic is in."""
+    """The names of the segments, and the index of each topic's segment."""
     groups = group_topics(scores.topics, segments)
     index_of = {topic: index for index, members in enumerate(groups.values()) for topic in members}
     return {"names": list(groups), "of": [index_of[topic] for topic in scores.topics]}

@@ -1,4 +1,4 @@
-"""The documents of the report: which rankings, judgments and texts the page holds within its size limit."""
+"""The documents of the report: the rankings, judgments and texts that fit within the size limit of the page."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from surefoot.show.html import embedded
 DEPTH = 20
 """How many documents of each ranking the page shows."""
 SIZE_LIMIT = 2_000_000
-"""The bytes that documents may take in the page."""
+"""The most bytes of the page for documents."""
 TEXT_LENGTH = 600
-"""The characters that are kept of a document's text."""
+"""The most characters of a document's text."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +38,8 @@ class Rankings:
     texts
         The texts of documents.
     size_limit
-        The bytes that all of it may take in the page. What does not fit is left out, and the page says so: first the
-        rankings of other systems than the two compared, then texts, then queries, those that lost least first.
+        The most bytes of the page for all this. The page leaves out what does not fit, and says so: first the rankings
+        of systems other than the two compared, then texts, then queries, those that lost least first.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Rankings:
 
     @classmethod
     def read(cls, runs: object, qrels: object, texts: PathLike | None = None, size_limit: int = SIZE_LIMIT) -> Rankings:
-        """Read runs, judgments, and of a file of texts those of the documents that are ranked high.
+        """Read runs, judgments, and the texts of the documents that are ranked high.
 
         Runs and judgments are files, or objects in memory, as in `surefoot.score_runs`.
         """
@@ -67,7 +67,7 @@ class Rankings:
         return found if texts is None else found.with_texts(texts)
 
     def with_texts(self, path: PathLike) -> Rankings:
-        """The same with the texts, from a file, of all documents that the page may show."""
+        """Add the texts, from a file, of all documents that the page may show."""
         wanted = {
             name for run in self.runs.values() for topic in self.qrels.topics for name in run.of_topic(topic, DEPTH)
         }
@@ -75,7 +75,7 @@ class Rankings:
 
 
 def rankings_payload(rankings: Rankings, scores: Sequence[Scores], system: str, baseline: str) -> dict[str, Any]:
-    """The page's documents, first those of the two systems, and of the topics that lost most."""
+    """The page's documents: those of the two systems first, and within them topics that lost most first."""
     compared = scores[0]
     unknown = [name for name in rankings.runs if name not in compared.systems]
     if unknown:
@@ -118,7 +118,7 @@ class _Packer:
     def add_rankings(self, systems: Sequence[str], topics: Sequence[str], whole: bool = False) -> list[str]:
         """Add the rankings of systems, topic by topic; returns the topics that had room.
 
-        ``whole`` adds the deeper ranks of all documents that one of these rankings shows.
+        ``whole`` adds the deeper ranks of the documents that one of these rankings shows.
         """
         done = []
         for topic in topics:
@@ -172,7 +172,7 @@ class _Packer:
     def _ranking(
         self, documents: Sequence[str], judgments: Mapping[str, float], shown: Collection[str], index: dict[str, int]
     ) -> dict[str, list[int]]:
-        """A ranking as indices of documents: the first ones, and of deeper ones that matter pairs of index and rank."""
+        """A ranking as indices of documents: the first ones, and pairs of index and rank of deeper ones that matter."""
         first, deeper = [], []
         for rank, name in enumerate(documents, start=1):
             counts = rank <= self._cutoff and judgments.get(name, -np.inf) >= self._relevant
@@ -185,7 +185,7 @@ class _Packer:
         return {"first": first, "deeper": deeper}
 
     def _gains(self, judgments: Mapping[str, float]) -> list[list[tuple[float, float]] | None]:
-        """For each measure what a document of each grade is worth at the first rank."""
+        """For each measure, the value of a document of each grade at rank 1."""
         grades = np.array(list(judgments.values()))
         distinct = np.unique(grades)
         return [
