@@ -26,6 +26,7 @@ ROW, SHARD = "__row", "__shard"
 """Columns that are added to tables: the order of their rows, which shuffles lose, and the shard of each."""
 
 ROWS_OF_PART = 1 << 40
+"""More rows than a part of a table has, so that rows are numbered through all parts without counting them."""
 
 ROWS_AT_ONCE = 1 << 16
 """Rows whose features are converted at once."""
@@ -97,42 +98,41 @@ class Columns:
         baselines = [name for kind, name in self.baselines if kind != FEATURE or self.vector is None]
         return list(dict.fromkeys([self.query, self.label, *features, *baselines]))
 
-    def shard(self, frame: Any, source: str = "data") -> Shard:
+    def shard(self, frame: Any) -> Shard:
         """The rows of a pandas frame as data: queries by key, each query's rows in the order of the table."""
         from pandas import factorize  # type: ignore[import-untyped]
 
-        codes, ids = factorize(query_ids(frame[self.query], source))
+        codes, ids = factorize(query_ids(frame[self.query]))
         by_key = np.argsort(query_keys(ids), kind="stable")
         rank = np.empty_like(by_key)
         rank[by_key] = np.arange(by_key.size)
         queries = rank[codes]
         order = np.lexsort((frame[ROW].to_numpy(), queries)) if ROW in frame else np.argsort(queries, kind="stable")
         data = RankingData(
-            self._matrix(frame, order, source),
-            _numbers(frame, [self.label], np.float32, source)[order, 0],
+            self._matrix(frame, order),
+            _numbers(frame, [self.label], np.float32)[order, 0],
             np.concatenate([[0], np.cumsum(np.bincount(queries, minlength=ids.size))]),
             tuple(str(name) for name in np.asarray(ids)[by_key].tolist()),
             None,
             self.features,
             0,
-            source,
         )
         found = [self._baseline(kind, name, frame, order, data) for kind, name in self.baselines]
         names = tuple(f"{kind}:{name}" if kind == FEATURE else name for kind, name in self.baselines)
         return Shard(data, Baselines(names, tuple(scores for scores, _ in found), tuple(known for _, known in found)))
 
-    def _matrix(self, frame: Any, order: npt.NDArray[np.intp], source: str) -> npt.NDArray[np.float32]:
+    def _matrix(self, frame: Any, order: npt.NDArray[np.intp]) -> npt.NDArray[np.float32]:
         """The features of the rows in this order, some rows at a time, so that no second copy of all is made."""
         matrix = np.empty((order.size, len(self.features)), np.float32)
         for begin in range(0, order.size, ROWS_AT_ONCE):
             rows = slice(begin, begin + ROWS_AT_ONCE)
-            matrix[rows] = self.matrix(frame.iloc[order[rows]], source)
+            matrix[rows] = self.matrix(frame.iloc[order[rows]])
         return matrix
 
-    def matrix(self, frame: Any, source: str = "data") -> npt.NDArray[np.float32]:
+    def matrix(self, frame: Any) -> npt.NDArray[np.float32]:
         """The features of all rows."""
         if self.vector is None:
-            return _numbers(frame, self.features, np.float32, source)
+            return _numbers(frame, self.features, np.float32)
         return np.asarray(np.stack(frame[self.vector].to_list()), np.float32)
 
     def _baseline(
@@ -142,7 +142,7 @@ class Columns:
         if kind == FEATURE and name in self.features:
             column = data.column(name).astype(np.float64)
         else:
-            column = _numbers(frame, [name], np.float64, data.source)[order, 0]
+            column = _numbers(frame, [name], np.float64)[order, 0]
         if kind == FEATURE:
             return np.where(np.isnan(column), BELOW_ALL, column), None
         if not np.isfinite(column).all():
@@ -159,15 +159,15 @@ class Columns:
         return None, values
 
 
-def query_ids(column: Any, source: str = "data") -> npt.NDArray[Any]:
+def query_ids(column: Any) -> npt.NDArray[Any]:
     """The ids of a pandas column, which numpy can sort; a missing id is an error."""
     if bool(column.isna().any()):
-        raise SurefootError(f"{source}: column {column.name!r} of queries has missing values")
+        raise SurefootError(f"data: column {column.name!r} of queries has missing values")
     from pandas.api.types import infer_dtype  # type: ignore[import-untyped]
 
     ids = np.asarray(column.to_numpy())
     if ids.size and infer_dtype(ids) not in ("string", "integer", "floating"):
-        raise SurefootError(f"{source}: column {column.name!r} of queries must hold numbers or texts, not both")
+        raise SurefootError(f"data: column {column.name!r} of queries must hold numbers or texts, not both")
     return ids
 
 
@@ -178,11 +178,11 @@ def _kind(baseline: str) -> tuple[str, str]:
     return choose(kind, (FEATURE, SCORES, VALUES), "a baseline on a cluster"), name
 
 
-def _numbers(frame: Any, names: Sequence[str], kind: type, source: str) -> npt.NDArray[Any]:
+def _numbers(frame: Any, names: Sequence[str], kind: type) -> npt.NDArray[Any]:
     try:
         return np.asarray(frame[list(names)].to_numpy(dtype=kind, na_value=np.nan))
     except (TypeError, ValueError) as error:
-        raise SurefootError(f"{source}: columns {listed(names)} must be numbers ({error})") from None
+        raise SurefootError(f"data: columns {listed(names)} must be numbers ({error})") from None
 
 
 def shard_of(keys: npt.NDArray[np.int64], n_shards: int) -> npt.NDArray[np.int64]:
@@ -195,10 +195,7 @@ def shard_of(keys: npt.NDArray[np.int64], n_shards: int) -> npt.NDArray[np.int64
 
 
 def numbered(frame: Any, part: int, query: str, n_shards: int) -> Any:
-    """A part of a table with the number and the shard of each row.
-
-    A part has fewer rows than `ROWS_OF_PART`, so rows are numbered through all parts without counting them.
-    """
+    """A part of a table with the number and the shard of each row."""
     from pandas import factorize
 
     codes, ids = factorize(query_ids(frame[query]))
@@ -241,7 +238,7 @@ def predict_rows(model: Model, frame: Any, query: str = "qid", vector: str | Non
     if model.guard is None or not len(frame):
         return model.predict(features)
     kept = model.card["guard"]
-    baseline = None if kept["form"] else _numbers(frame, [kept["baseline"]], np.float64, "data")[:, 0]
+    baseline = None if kept["form"] else _numbers(frame, [kept["baseline"]], np.float64)[:, 0]
     return model.predict(features, query_ids(frame[query]), baseline)
 
 
