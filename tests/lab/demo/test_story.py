@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from surefoot_lab.demo.files import DemoFiles
-from surefoot_lab.demo.story import SystemComparison, TTest, comparisons, tell, tempting
+from surefoot_lab.demo.story import SystemComparison, TTest, commentary, comparisons, tempting
 
 from surefoot.errors import SurefootError
 from surefoot.scores import Scores
@@ -39,7 +39,7 @@ def sure():
 
 
 def told(scores):
-    lines = tell(scores, QUERIES, FILES)
+    lines = commentary(scores, QUERIES, FILES)
     assert all(len(line) <= 130 for line in lines)
     return " ".join(" ".join(lines).split())
 
@@ -59,7 +59,7 @@ def test_a_risky_system_is_found_and_its_worst_queries_shown():
 
 def test_the_table_holds_the_figures_of_the_evaluation():
     scores = scores_of(gamble=gamble(), sure=sure())
-    line = next(line for line in tell(scores, QUERIES, FILES) if line.startswith("  gamble"))
+    line = next(line for line in commentary(scores, QUERIES, FILES) if line.startswith("  gamble"))
     gap = scores["gamble"] - scores["BM25"]
     ratio = gap[gap > 0].sum() / -gap[gap < 0].sum()
     assert line.split()[:5] == ["gamble", f"{scores['gamble'].mean():.3f}", "100", "100", f"{ratio:.2f}"]
@@ -98,7 +98,7 @@ def test_a_system_that_changes_nothing():
 
 
 def test_the_commands_can_be_pasted():
-    lines = tell(scores_of(gamble=gamble()), QUERIES, FILES)
+    lines = commentary(scores_of(gamble=gamble()), QUERIES, FILES)
     assert lines[-2] == (
         "  surefoot explore 'my demo'/runs/*.run --qrels 'my demo'/qrels.txt --measure nDCG@10 "
         "--candidate gamble --baseline BM25"
@@ -107,7 +107,7 @@ def test_the_commands_can_be_pasted():
 
 def test_a_baseline_alone_makes_no_story():
     with pytest.raises(SurefootError, match="systems besides the baseline 'BM25'"):
-        tell(scores_of(), QUERIES, FILES)
+        commentary(scores_of(), QUERIES, FILES)
 
 
 def test_comparisons_leave_out_the_baseline_and_start_with_the_best():

@@ -20,7 +20,7 @@ from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.ranks import Values, kendall
 
 TAUS = {"tau": "tau", "p": "p", "weighted_tau": "weighted"}
-"""The columns of Kendall's tau, and what it calls them."""
+"""The columns of Kendall's tau, and the fields of `Kendall`."""
 Ranking = Sequence[Hashable | AbstractSet[Hashable]]
 """Items, the best first; a set or frozenset instead of an item is a group of tied items."""
 
@@ -65,7 +65,7 @@ def ranking(values: Values, names: Sequence[Hashable] | None = None, *, ties: st
 class RBO:
     """Rank-biased overlap: its minimum, its residual, and the extrapolated value between the two.
 
-    What lies beyond the ends of the rankings can add at most ``residual`` to ``minimum``; ``extrapolated`` assumes that
+    Items beyond the ends of the rankings can add at most ``residual`` to ``minimum``; ``extrapolated`` assumes that
     they go on agreeing as they did.
     """
 
@@ -138,7 +138,7 @@ def _maximum(overlap: FloatArray, s: int, p: float) -> float:
 
 
 def _weight(p: float, depth: IntArray) -> FloatArray:
-    """What one item of overlap counts for at each depth."""
+    """The weight of one item of overlap at each depth."""
     return np.asarray((1 - p) / p * p**depth / depth)
 
 

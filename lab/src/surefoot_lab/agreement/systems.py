@@ -64,10 +64,10 @@ def baseline_bias(
     systems: Sequence[str] | None = None,
     method: str = "pearson",
 ) -> Result:
-    """Each system's correlation with the baseline beside its mean and its U_Risk, and how the three hang together.
+    """Each system's correlation with the baseline, its mean and its U_Risk, and how the three are related.
 
-    Of two systems of the same mean the one that fails where the baseline fails loses less against it. The partial
-    correlation of U_Risk with the correlation, the mean held fixed, says how far that goes. Dinçer, Ounis and
+    Of two systems with the same mean, the one that fails where the baseline fails loses less against it. The partial
+    correlation of U_Risk with the correlation, the mean held fixed, measures this effect. Dinçer, Ounis and
     Macdonald, *Tackling biased baselines in the risk-sensitive evaluation of retrieval systems*, ECIR 2014.
 
     Parameters
@@ -122,7 +122,7 @@ def baseline_bias(
 
 
 def partial_correlation(x: npt.ArrayLike, y: npt.ArrayLike, given: npt.ArrayLike) -> float:
-    """The correlation of x and y that is left when both are freed of what a third variable says of them linearly.
+    """The correlation of x and y after the linear effect of a third variable is removed from both.
 
     r = (r_xy - r_xz r_yz) / sqrt((1 - r_xz²)(1 - r_yz²)); NaN where the third determines one of the two.
 

@@ -37,7 +37,7 @@ def run_demo(arguments: argparse.Namespace) -> int:
         from surefoot.effectiveness import score_runs
         from surefoot.show.report import Rankings, report
         from surefoot_lab.demo.files import write
-        from surefoot_lab.demo.story import candidate_of, tell
+        from surefoot_lab.demo.story import candidate_of, commentary
         from surefoot_lab.demo.task import collection
 
         task = collection()
@@ -53,7 +53,7 @@ def run_demo(arguments: argparse.Namespace) -> int:
         rules = {"alpha": 1}  # as the story weighs losses
         made = report(scores, BASELINE, candidate=candidate, queries=task.queries, rankings=rankings, rules=rules)
         write_text(page, made)
-    print("\n".join(tell(scores, task.queries, files, BASELINE, _program())))
+    print("\n".join(commentary(scores, task.queries, files, BASELINE, _program())))
     print(f"And open {page} in a browser: every query and every system, at any alpha.")
     return 0
 
@@ -103,7 +103,7 @@ def _get(wanted: PublicCollection) -> Path:
     found = locate(wanted.name)
     if found is not None:
         _say(f"{wanted.name} is already in {found}")
-        return fetch(wanted.name)  # which removes what a killed process left
+        return fetch(wanted.name)  # removes files of a killed process
     if not wanted.ask:
         size = f", {_size(wanted)}" if wanted.size else ""
         _say(f"{wanted.name}: {wanted.title}{size}\nlicence: {wanted.licence} ({wanted.page})")

@@ -31,7 +31,7 @@ LARGEST = 20 << 30
 TIMEOUT = 60
 """Seconds until a server that sends nothing is given up."""
 LEAST_RATE, WINDOW = 1000, 60.0
-"""Bytes a second that must come, on average over so many seconds."""
+"""The least rate of a download in bytes a second, on average over a window of seconds."""
 LONGEST = 12 * 3600.0
 """Seconds for one file; the same command continues it."""
 

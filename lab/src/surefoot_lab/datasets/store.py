@@ -77,7 +77,7 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
     wanted = collection(name)
     found = locate(name)
     if found is not None:
-        if found.parent == cache_folder():  # what a process left that was killed after its last step but one
+        if found.parent == cache_folder():  # left by a process that was killed before its last step
             shutil.rmtree(_arriving(found.parent, name), ignore_errors=True)
         return found
     if wanted.ask:

@@ -62,7 +62,7 @@ class TTest:
         return 1 if self.t > 0 else -1
 
 
-def tell(
+def commentary(
     scores: Scores, queries: Mapping[str, str], files: DemoFiles, baseline: str = "BM25", program: str = "surefoot"
 ) -> list[str]:
     """The commentary as lines of text: averages, risk, the queries hit hardest, and commands to run next.

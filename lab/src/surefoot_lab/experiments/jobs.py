@@ -30,7 +30,7 @@ from surefoot_lab.experiments.data import Dataset, Fold, Split
 from surefoot_lab.experiments.plan import Plan, TreeSettings
 
 JobResult = Mapping[str, FloatArray]
-"""What a job computed: arrays by name."""
+"""The result of a job: arrays by name."""
 
 REQUEST, DIGEST = "about", "digest"
 """The arrays of a file that hold the request's text, and the digest of all others."""
@@ -100,7 +100,7 @@ class Job:
 
 @dataclass(eq=False)
 class Context:
-    """What all jobs of an experiment share.
+    """The inputs that all jobs of an experiment share.
 
     ``learned`` has the scores that each learned baseline gives the documents, ``learned_keys`` the keys of the jobs
     that computed them.
@@ -125,7 +125,7 @@ class Context:
 
     @cached_property
     def shared_request(self) -> dict[str, Any]:
-        """What defines every job besides its own fields."""
+        """The part of a request that all jobs share."""
         plan, folds = self.plan, [*self.split.folds, self.split.held_out]
         return {
             "data": self.dataset.data.fingerprint,
@@ -137,12 +137,12 @@ class Context:
         }  # fmt: skip
 
     def baseline_request(self, name: str, trees: TreeSettings) -> dict[str, Any]:
-        """What defines a learned baseline."""
+        """The request of a learned baseline."""
         boosted = name in ("LambdaMART", "GBRT")
         return {**self.shared_request, "learned": name, **(asdict(trees) if boosted else {})}
 
     def request(self, job: Job) -> dict[str, Any]:
-        """What defines a job."""
+        """The request of a job."""
         against: Any = None if job.objective == "lambdamart" else array_key(self.baseline_scores)
         if self.plan.uses_learned(job.objective):
             against = self.learned_keys
@@ -194,7 +194,7 @@ def run_job(context: Context, job: Job, threads: int, report: Report | None = No
 
 
 def _settings(context: Context, job: Job, threads: int) -> Settings:
-    """Those of a job: of its objective with its trees, or of its recipe with no more trees."""
+    """The settings of a job: its objective and trees, or its recipe with at most as many trees as the plan."""
     plan, trees = context.plan, job.trees
     if job.is_recipe:
         recipe = RECIPES[job.objective]
@@ -219,7 +219,7 @@ def _settings(context: Context, job: Job, threads: int) -> Settings:
 
 
 def _for_tradeoff(context: Context, fold: Fold, model: Model, tested: FloatArray) -> JobResult:
-    """What a trade-off needs beside the metrics of test queries."""
+    """The arrays that a trade-off needs beside the metrics of test queries."""
     data = context.dataset.data
     train_set, valid = data.select(fold.train), data.select(fold.valid)
     metric = next(iter(context.metrics.values()))

@@ -143,7 +143,7 @@ def learned_name(name: str) -> str:
 
 
 def _groups(single: str, learned: Mapping[str, FloatArray]) -> dict[str, list[str]]:
-    """What learners are compared with: the single baseline, and the average over the learned ones."""
+    """The groups of baselines that learners are compared with: the single one, and the learned ones."""
     groups = {single: [single]}
     if learned:
         groups[f"learned{len(learned)}"] = [learned_name(name) for name in learned]

@@ -248,7 +248,7 @@ COLUMNS = {
 
 LEARNERS = {"T-FARO": "FARO", "urisk": "U-CRO", "saro": "SARO", "faro": "FARO"}
 CLAIM = "mslr_bm25_ndcg10"
-"""What the text of a paper says of BM25."""
+"""The claim on BM25 in the text of the papers."""
 
 
 @dataclass(frozen=True)

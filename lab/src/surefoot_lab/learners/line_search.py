@@ -206,7 +206,7 @@ class ScaledQueries:
         return weighted_sum(weights, used, self.columns.shape[1])
 
     def worth(self, weights: FloatArray) -> float:
-        """The utility of a ranker: mean NDCG@k, or what it is trained for instead."""
+        """The utility of a ranker: mean NDCG@k, or the measure that it is trained for."""
         return float(self.utility(self.ndcg(self.scores(weights))))
 
     def step(self, feature: int, weights: FloatArray, scores: FloatArray, value: float) -> tuple[float, float]:

@@ -41,7 +41,7 @@ class BestWeights:
 
 
 class LinearRanker(BaseEstimator):  # type: ignore[misc]
-    """What the linear rankers share: data, scaling and prediction."""
+    """The base class of linear rankers: data, scaling and prediction."""
 
     k: int
     n_jobs: int | None

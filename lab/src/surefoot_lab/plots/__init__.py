@@ -1,1 +1,1 @@
-"""Plots of trade-offs and of the atlas."""
+"""Figures of agreement and of trade-offs."""

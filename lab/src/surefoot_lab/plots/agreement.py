@@ -31,7 +31,7 @@ def correlation_map(
 ) -> Axes:
     """U_Risk of each system over its correlation with the baseline; the darker a point, the smaller the mean.
 
-    Of points of the same shade those to the right, which fail where the baseline fails, lie higher: they look safer
+    Among points of the same shade, those to the right fail where the baseline fails. They lie higher: they look safer
     without being better. The title has the partial correlation, the mean held fixed (`baseline_bias`). After Dinçer,
     Ounis and Macdonald, ECIR 2014, who say so in words.
 

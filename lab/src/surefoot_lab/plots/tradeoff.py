@@ -1,4 +1,4 @@
-"""The plane of risk and gain: models over alphas, what coins and thresholds reach, and what a search found."""
+"""The plane of risk and gain: models over alphas, coins and thresholds, and the trials of a search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a trade-off does query by query, and iteration by iteration, alpha after alpha."""
+"""Figures of a trade-off by query and by iteration, for each alpha."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def change_map(sweep: Sweep, *, axes: Axes | None = None) -> Axes:
 def reward_bars(
     sweep: Sweep, *, alpha: Sequence[float] | None = None, bins: int = BINS, axes: Axes | None = None
 ) -> Axes:
-    """What queries gain and lose on average, by how far their ranking moves from the baseline's.
+    """Mean gains and losses of queries, by the distance of their ranking from the baseline's.
 
     Bars up are mean gains, hatched bars down mean losses. After Wang, Bennett and Collins-Thompson, SIGIR 2012.
 

@@ -25,13 +25,13 @@ from surefoot_lab.reproduce.learned import Experiment, read_experiments
 
 COLLECTION = "trec-web-2012"
 SHOWN = ("row", "column", "published", "recomputed", "difference", "verdict", "reason", "accepts")
-"""What a row says of a cell."""
+"""The columns that describe a cell."""
 NEEDS_SCORES = f"needs the scores of TREC 2012: surefoot data get {COLLECTION}"
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What tables are recomputed from; the check of the copies runs once, when a table needs it."""
+    """The data that tables are recomputed from; the check of the copies runs once, when a table needs it."""
 
     scores: Scores | None
     experiment: Experiment
@@ -52,7 +52,7 @@ class Table:
 
 
 Explain = Callable[[Cell, Cell], Cell]
-"""What is known of a cell, given its twin, which is recomputed with the fitted copies."""
+"""Explains the difference of a cell, given its twin, which is recomputed with the fitted copies."""
 
 
 def _of_scores(title: str, files: tuple[str, ...], recompute: Recompute, explain: Explain | None = None) -> Table:
@@ -65,7 +65,7 @@ def _of_scores(title: str, files: tuple[str, ...], recompute: Recompute, explain
 
 
 def _judged(evidence: Evidence, recompute: Recompute, explain: Explain | None) -> list[Cell]:
-    """The cells of a table: what its paper is known for, then the fitted copies, then the decimals of the scores."""
+    """The cells of a table, explained by errors of the paper, the fitted copies, or the decimals of the scores."""
     copies, scores = evidence.copies, evidence.scores
     assert copies is not None
     assert scores is not None
@@ -153,8 +153,8 @@ TABLES = {
     ),
     "trec-web-2013": _of_print("TREC 2013 Web track, risk-sensitive task: official U_Risk", risk_task.web2013),
     "trec-web-2014": _of_print("TREC 2014 Web track, risk-sensitive task: official U_Risk", risk_task.web2014),
-    "claims": Table("What the papers say in their text", _claims, waits_for_scores=True),
-    "arithmetic": _of_print("What printed cells say of each other", arithmetic.arithmetic),
+    "claims": Table("Claims in the text of the papers", _claims, waits_for_scores=True),
+    "arithmetic": _of_print("Identities between printed cells", arithmetic.arithmetic),
 }
 
 

@@ -1,4 +1,4 @@
-"""What printed cells say of each other: identities that hold for any data, checked without any.
+"""Identities between printed cells, which hold for any data and are checked without data.
 
 Tolerances are those of rounding: half a unit of the last digit of each printed cell that takes part.
 """

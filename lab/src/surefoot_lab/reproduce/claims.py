@@ -23,7 +23,7 @@ from surefoot_lab.reproduce.sigir2016 import BEYOND
 
 BASELINE = "indriCASP"
 FILES = ("claims", "ecir2014-implied-taus", "statements")
-"""Figures in the text; taus that the tables of ECIR 2014 imply; what sentences say of topics and orders."""
+"""Figures in the text; taus that the tables of ECIR 2014 imply; statements on topics and orders."""
 
 REMARKS = {
     "growth_of_topic_166_a15": "T_J of topic 166 of uogTrA44xi grows 1.57 times from alpha 0 to 15, at most 1.59 times",
@@ -45,7 +45,7 @@ def claims(scores: Scores, found: Experiment) -> Iterator[Cell]:
 
 
 def explain(cell: Cell, twin: Cell) -> Cell:
-    """Digits cut off, swapped cells, and what the fitted copies do not give."""
+    """Explain digits cut off, swapped cells, and values that the fitted copies do not give."""
     if cell.equal or not isinstance(cell.recomputed, float) or cell.standing != "unexplained" or cell.reason:
         return cell
     if cell.column in ("lower_fence", "rbo_geo_all"):
@@ -99,7 +99,7 @@ def _recomputed(scores: Scores) -> dict[str, float | str]:
 
 
 def _statements(scores: Scores) -> dict[str, float | str]:
-    """What sentences say: SIGIR 2014, sections 4.2 and 5.2; ECIR 2014, section 4; SIGIR 2016, section 5."""
+    """Statements in sentences: SIGIR 2014, sections 4.2 and 5.2; ECIR 2014, section 4; SIGIR 2016, section 5."""
     eight = [line["system"] for line in printed("sigir2014-table1-standard-errors")]
     found = {name: t_inference(scores[name], scores[BASELINE], (5, 15)) for name in eight}
     nine = [line["system"] for line in printed("sigir2016-table6-trec2012")]

@@ -1,11 +1,11 @@
-"""One pair of copies of two runs that meets every printed cell of 2014 at once, and what that is worth.
+"""One pair of copies of two runs that meets every printed cell of 2014 at once, and how much that shows.
 
 The papers of 2014 and 2016 print other means for DFalah121A and irra12c than the public scores give; ECIR 2020 prints
 the public one. Nobody has those copies. So 100 scores, 50 topics of two runs, are fitted to all cells of SIGIR 2014,
 tables 1 and 2, and ECIR 2014, tables 1 to 3, that depend on them (swapped cells put right): bounded least squares of
 what the cells miss beyond their rounding. If one pair meets all of them, each is consistent with one copy. The pair is
 not identified: most cells follow from others, so that they constrain fewer directions than there are free scores
-(`JointCheck.constrained`). Two controls show what the fit is worth. Five cells that are moved by ten units must be
+(`JointCheck.constrained`). Two controls show how much the fit is worth. Five cells that are moved by ten units must be
 noticed, and a table that is held out shows how well the fit predicts.
 """
 
@@ -30,6 +30,8 @@ BASELINE = "indriCASP"
 ALPHAS = (0, 1, 5, 10)
 DECIMALS = "the public scores have five decimals"
 HALF_DECIMAL = 5e-6
+MOST_STEPS = 150
+"""Steps of the fit."""
 MARGIN = 0.9
 """Share of the half digit of a cell within which the fit does not pull."""
 
@@ -39,7 +41,7 @@ Key = tuple[str, str, str]
 
 
 class JointCheck:
-    """The copies that fit the cells of 2014, and what the fit is worth; the controls run when they are asked for."""
+    """The copies that fit the cells of 2014, with two controls, which run when they are read."""
 
     def __init__(self, scores: Scores) -> None:
         self._fit = fit = CopyFit(scores)
@@ -79,7 +81,7 @@ class JointCheck:
         return f"one pair of copies of {names} gives it, and all {self.cells} cells of 2014 that depend on them"
 
     def lines(self) -> list[str]:
-        """The check and its controls, for readers."""
+        """The check and its controls as lines of text."""
         met, noticed = self.tampered
         cells, predicted, before, after = self.held_out
         first, second = self.moved_topics
@@ -129,7 +131,7 @@ class CopyFit:
         slopes: FloatArray = moved / nudge[:, None] / self.half
         return slopes
 
-    def solve(self, published: FloatArray, used: BoolArray | bool = True, steps: int = 150) -> FloatArray:
+    def solve(self, published: FloatArray, used: BoolArray | bool = True) -> FloatArray:
         """Levenberg-Marquardt steps from the public copies, clipped to [0, 1], until no cell pulls or none helps."""
 
         def pull(values: FloatArray) -> FloatArray:
@@ -138,7 +140,7 @@ class CopyFit:
 
         at, damping = self.public, 1e-2
         values = self.values(at[None])[0]
-        for _ in range(steps):
+        for _ in range(MOST_STEPS):
             rest = pull(values)
             if not rest.any() or damping > 1e6:
                 break

@@ -32,7 +32,7 @@ def mended(system: str, column: str) -> str:
 
 
 def swap_reason(system: str, column: str) -> str:
-    """What the swap is."""
+    """The reason for the difference of a swapped cell."""
     virtual = column.partition("_")[0]
     return f"the {virtual.upper()} cells of {' and '.join(SWAPPED[virtual])} are swapped in print"
 

@@ -1,4 +1,4 @@
-"""The tables of learned rankers: what an experiment on MSLR-WEB10K found, and what their cells say of each other."""
+"""The tables of learned rankers: results of experiments on MSLR-WEB10K, and ratios of printed cells."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ RETRAINED = "trained again with other software than the paper's; nothing says ho
 OTHER_RATIO = "the ratio of the counts printed in the same table"
 
 Key = tuple[str, str, str, float, str]
-"""The paper, what a learned ranker is compared with, its name, alpha and the measure."""
+"""The paper, the baselines of a learned ranker, its name, alpha and the measure."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What experiments on MSLR-WEB10K found, by cell of a table, and by paper and claim."""
+    """The results of experiments on MSLR-WEB10K, by cell of a table, and by paper and claim."""
 
     cells: Mapping[Key, float] = field(default_factory=dict)
     claims: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
 def read_experiments(folders: Iterable[PathLike]) -> Experiment:
-    """What ``published.csv`` and ``ucro-claims.csv`` in the folders of `surefoot experiment` say."""
+    """Read ``published.csv`` and ``ucro-claims.csv`` in the folders of `surefoot experiment`."""
     cells: dict[Key, float] = {}
     claims: dict[tuple[str, str], float] = {}
     for folder in map(Path, folders):

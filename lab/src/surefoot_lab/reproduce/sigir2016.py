@@ -28,10 +28,10 @@ REMARKS = {
     ("QUTparaBline", "tstar_a0"): SORTED,
     ("ICTNET12ADR2", "zrisk_a0"): SIGN,
 }
-"""What is known of single cells of table 6."""
+"""Remarks on single cells of table 6."""
 
 COLUMNS = {"tstar": STAR, "zrisk_a0": NO_MATRIX, "georisk_a0": NO_MATRIX, "zrisk": BEYOND, "georisk": BEYOND}
-"""What is known of its columns."""
+"""Remarks on its columns."""
 
 Measures = Mapping[tuple[str, float], Mapping[str, float | None]]
 
@@ -69,7 +69,7 @@ def _explain_margin(cell: Cell, scores: Scores) -> Cell:
 
 
 def table4() -> Iterator[Cell]:
-    """The z of two systems alone, for each topic and in total."""
+    """The z of a population of two systems, for each topic and in total."""
     scores = example()
     for line in printed("sigir2016-table4-single-baseline"):
         z = risk.zscores(scores.select([line["system"], line["baseline"]]).values)[0]
@@ -119,7 +119,7 @@ def table6(scores: Scores) -> Iterator[Cell]:
 
 
 def explain_table6(cell: Cell, twin: Cell) -> Cell:
-    """Remarks on T*, on alpha 0, and on what the fitted copies do not give."""
+    """Remark on T*, on alpha 0, and on values that the fitted copies do not give."""
     column = cell.column.removeprefix("rank_")
     remark = next((text for start, text in COLUMNS.items() if column.startswith(start)), "")
     remark = REMARKS.get((cell.row, cell.column), remark)

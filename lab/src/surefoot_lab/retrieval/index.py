@@ -162,14 +162,14 @@ class Index:
 
 
 @cache
-def grams(term: str, n: int = 4) -> tuple[str, ...]:
-    """The character n-grams of a term, its ends marked by underscores.
+def grams(term: str) -> tuple[str, ...]:
+    """The character 4-grams of a term, its ends marked by underscores.
 
     >>> grams("parse"), grams("of")
     (('_par', 'pars', 'arse', 'rse_'), ('_of_',))
     """
     marked = f"_{term}_"
-    return tuple(marked[start : start + n] for start in range(max(1, len(marked) - n + 1)))
+    return tuple(marked[start : start + 4] for start in range(max(1, len(marked) - 3)))
 
 
 def _all_grams(texts: Texts) -> Texts:

@@ -1,4 +1,4 @@
-"""Churn: how far a re-ranking moves from the baseline's ranking, and what the moves gain and lose."""
+"""Churn: how far a re-ranking moves from the baseline's ranking, and the gains and losses of the moves."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class ModelMeasures:
 
 
 def summarise(alpha: float, measure: str, gain_only: ModelMeasures, chosen: ModelMeasures) -> str:
-    """What an alpha costs and saves beside the gain-only model.
+    """The cost and the benefit of an alpha, compared with the gain-only model.
 
     >>> summarise(2, "ndcg@10", ModelMeasures(0.400, 0.02, 34), ModelMeasures(0.3988, 0.012, 17))
     'alpha = 2 loses 0.3 % ndcg@10 and halves the queries hurt by more than 20 % (from 34 to 17); F_Risk falls by 40 %'
@@ -131,7 +131,7 @@ def recommend(
 def describe_choice(scores: Scores, gain_only: str, chosen: str, alpha: float, bootstrap: BootstrapMethod) -> str:
     """The chosen trial beside the best gain-only one, with intervals of the differences."""
     if gain_only == chosen:
-        return "no trial has less risk at so small a price; stay with the gain-only model"
+        return "no trial has less risk at this price; stay with the gain-only model"
     measures = [ModelMeasures.of(scores, name) for name in (gain_only, chosen)]
     found = difference_intervals(
         scores, chosen, gain_only, scores.systems[0], 0.0, measures=("mean", "frisk"), **asdict(bootstrap),

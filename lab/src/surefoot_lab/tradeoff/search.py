@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import optuna
 
 GAIN_ONLY_EVERY = 3
-"""One trial in so many is gain-only, so that the reference of the others is tuned too."""
+"""Every third trial is gain-only, so that the reference of the others is tuned too."""
 RANGE = 4
 """Hyper-parameters are searched from this many times less to this many times more than given."""
 
@@ -74,7 +74,7 @@ class Choice(Result):
     baseline: str = "baseline"
 
     def extra(self) -> dict[str, Any]:
-        """What JSON has beside the rows."""
+        """The recommendation, the measure and the baseline, for JSON."""
         return {"recommendation": list(self.recommendation), "measure": self.measure, "baseline": self.baseline}
 
     def readable(self) -> Result:

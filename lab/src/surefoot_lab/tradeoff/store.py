@@ -24,7 +24,7 @@ from typing import Any
 from surefoot.errors import InputError
 from surefoot.io.atomic import remove, sole_writer, write_text
 from surefoot.io.files import parse_json
-from surefoot.learn.checkpoint import EVERY, refuse_other_request
+from surefoot.learn.checkpoint import refuse_other_request
 from surefoot.learn.models import CARD, load_model
 from surefoot.learn.run import Run, Trained
 from surefoot.learn.training import CHECKPOINT
@@ -40,8 +40,6 @@ class ModelStore:
     ----------
     folder : path, optional
         Where trainings are kept; without it every call trains.
-    checkpoint_every : float
-        Seconds between checkpoints.
 
     Examples
     --------
@@ -57,9 +55,8 @@ class ModelStore:
     (True, True)
     """
 
-    def __init__(self, folder: str | os.PathLike[str] | None, checkpoint_every: float = EVERY) -> None:
+    def __init__(self, folder: str | os.PathLike[str] | None) -> None:
         self.folder = None if folder is None else Path(folder)
-        self.checkpoint_every = checkpoint_every
 
     def get_or_train(self, run: Run, name: str | None = None, report: Report | None = None) -> Trained:
         """The training of a run: loaded if it is complete, else trained or resumed.
@@ -91,9 +88,7 @@ class ModelStore:
         folder.mkdir(parents=True, exist_ok=True)
         with sole_writer(folder):
             write_text(folder / REQUEST, json.dumps(run.request, indent=2) + "\n")
-            trained = run.train(
-                report, checkpoint=checkpoint, resume=True, checkpoint_every=self.checkpoint_every
-            )  # fmt: skip
+            trained = run.train(report, checkpoint=checkpoint, resume=True)
             write_text(folder / HISTORY, history_csv(trained.history))
             trained.model.save(folder)
             remove(checkpoint)
