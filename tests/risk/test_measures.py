@@ -119,7 +119,7 @@ def test_the_standard_columns_and_their_order_are_fixed() -> None:
 def test_names_are_found_or_the_nearest_is_named() -> None:
     assert get_risk("tail_0.1") is tail_risk(0.1)
     assert get_risk(MEAN) is MEAN
-    with pytest.raises(SurefootError, match=r"no measure 'geo_risk'; did you mean georisk\? There are mean, urisk"):
+    with pytest.raises(SurefootError, match=r"no measure 'geo_risk' \(did you mean georisk\?\); there are mean, urisk"):
         get_risk("geo_risk")
     with pytest.raises(SurefootError, match=r"no measure 'tail_half'; there are mean, urisk.*tail_FRACTION such as"):
         get_risk("tail_half")

@@ -31,7 +31,7 @@ START_TIMEOUT = 300
 
 
 def train(dataset: Any, *arguments: Any, workers: int, **options: Any) -> Trained:
-    """Train a ranker on so many workers of a Ray cluster; the other parameters are those of `Cluster.train`.
+    """Train a ranker on this number of workers of a Ray cluster; the other parameters are those of `Cluster.train`.
 
     >>> dataset = ray.data.read_parquet("log")  # doctest: +SKIP
     >>> trained = train(dataset, "feature:bm25", Settings(alpha=2, engine="xgboost"), workers=16)  # doctest: +SKIP

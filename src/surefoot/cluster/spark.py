@@ -25,7 +25,7 @@ TABLE = "__table"
 
 
 def train(frame: Any, *arguments: Any, workers: int, **options: Any) -> Trained:
-    """Train a ranker on so many tasks of a Spark cluster; the other parameters are those of `Cluster.train`.
+    """Train a ranker on this number of tasks of a Spark cluster; the other parameters are those of `Cluster.train`.
 
     >>> frame = spark.read.parquet("log")  # doctest: +SKIP
     >>> trained = train(frame, "feature:bm25", Settings(alpha=2, engine="xgboost"), workers=16)  # doctest: +SKIP

@@ -272,7 +272,7 @@ class Cluster(ABC):
     """Workers, and the tables of their framework."""
 
     source: str
-    """What a model's card calls the table."""
+    """The name of the table on a model's card."""
 
     @abstractmethod
     def read(self, path: str) -> Any:

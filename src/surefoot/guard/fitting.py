@@ -104,7 +104,7 @@ def fit_guard(
         The kinds of guards to choose from; by default ``log-rank``, ``z`` and, from 400 queries on, ``second-stage``.
         ``threshold`` ranks a whole query by one of the two rankers.
     alpha
-        The exchange rate: a point of F_Risk is worth so many points of the mean.
+        The exchange rate: how many points of the mean a point of F_Risk is worth.
     budget
         The loss that is allowed. The guard is then chosen on a part of the queries, and its strength is tested on the
         others.

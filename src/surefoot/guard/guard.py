@@ -56,7 +56,7 @@ BLENDS: dict[str, Callable[[Pair, float, Scale], FloatArray]] = {
     "log-rank": log_ranks,
     "interpolation": interpolation,
 }
-"""The guards with a weight and nothing to learn, by their names in files."""
+"""The blends that need no training, by their names in files."""
 
 SECOND_STAGE = "second-stage"
 """The guard that is learned."""
@@ -136,8 +136,7 @@ class Guard:
         Returns
         -------
         array
-            The indices of the documents, best first. Ties are broken by the candidate, then by the order given. Of
-            no documents there are none.
+            The indices of the documents, best first. Ties are broken by the candidate, then by the order given.
         """
         if np.size(baseline_scores) == np.size(candidate_scores) == 0:
             return np.empty(0, np.intp)

@@ -1,6 +1,6 @@
 """The second stage: small trees that correct a candidate, over features of the two rankings.
 
-U-CRO gives more weight to queries that lose against the baseline. Hardly any training query does, because the ranker
+U-CRO gives more weight to queries that lose against the baseline. Hardly any training query loses, because the ranker
 fits them well; many new queries do. So the trees are trained on the candidate's scores of new queries, and start from
 these scores. Trees are kept as plain numbers and evaluated by numpy; only training needs LightGBM.
 """
@@ -37,7 +37,7 @@ FEATURES = (
 """The second stage's features of a document; see `features_of`."""
 
 DECIMALS = 6
-"""Features are rounded to so many decimals, so that trees split alike on machines with another logarithm."""
+"""Features are rounded to these decimals, so that trees split alike on machines with another logarithm."""
 
 MOST_SPLITS = 8
 """The outcomes of a tree's splits are the bits of one byte."""
@@ -52,10 +52,10 @@ AT_ONCE = 1 << 9
 def features_of(pair: Pair, scale: Scale) -> FloatArray:
     """The eleven features of the second stage (rows) of each document.
 
-    Of the candidate: the score over the usual spread, the gap to the query's first, z in the query, log of the rank.
-    Of the baseline: log of the rank, the difference of the candidate's log rank to it, the score mapped to 0..1,
-    `baseline_term`. Of the query: its spread over the usual, the overlap of the first ten, log of the number of
-    documents.
+    Four describe the candidate: the score over the usual spread, the gap to the query's first, z in the query, log of
+    the rank. Four describe the baseline: log of the rank, the difference of the candidate's log rank to it, the score
+    mapped to 0..1, `baseline_term`. Three describe the query: its spread over the usual, the overlap of the first ten,
+    log of the number of documents.
     """
     candidate, baseline = pair.candidate, pair.baseline
     features = np.empty((len(FEATURES), candidate.scores.size))

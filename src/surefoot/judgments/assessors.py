@@ -65,7 +65,7 @@ class Disagreement:
 
     @classmethod
     def of_rate(cls, rate: float, grades: Sequence[int] | IntArray) -> Disagreement:
-        """Another grade with the probability ``rate``, each in proportion to how often it was given.
+        """Assessors who give another grade with the probability ``rate``, drawn in proportion to the grades given.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Disagreement:
         Returns
         -------
         Disagreement
-            The fitted one.
+            The fitted disagreement.
         """
         votes = GradeModel.of(runs) if model is None else model
         parts = [part for other in others for part in _double_judgments(runs, load_qrels(other), votes)]
@@ -150,7 +150,7 @@ class Disagreement:
 
     @classmethod
     def shipped(cls, levels: int) -> Disagreement:
-        """The one of TREC Deep Learning 2019, where two further assessors judged again (Parry et al., SIGIR 2025).
+        """The disagreement in TREC Deep Learning 2019, which two further assessors judged (Parry et al., SIGIR 2025).
 
         It was fitted on passages with the grades 0 to 3. On a scale of two grades, 2 and 3 are relevant, as in that
         track; on one of three they are merged. Grades above 3 are confused as 3 is.
@@ -165,7 +165,7 @@ class Disagreement:
         return cls(log_odds, stored["votes"], stored["ease"], Spreads(*stored["spreads"]), covariance, SHIPPED)
 
     def draw(self, random: np.random.Generator, n: int, runs: int) -> DrawnAssessors:
-        """Draw n assessors: the traits that they have on all topics, ``bias`` for so many runs."""
+        """Draw n assessors: the traits that they have on all topics, with a ``bias`` for each run."""
         shifts = draw_student(self.covariance, random, n)
         log_odds = self.log_odds + shifts[:, :-2].reshape(n, *self.log_odds.shape)
         bias = self.spreads.bias * random.standard_normal((n, runs))

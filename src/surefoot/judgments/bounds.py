@@ -27,7 +27,7 @@ MOST = 20_000
 ROUNDING = 1e-12
 """Smaller changes of a difference are rounding."""
 EXPECTED = ("mean", "delta", "urisk", "frisk", "trisk", "losses")
-"""What `with_expected` shows with its interval, of `Credibility.summary`."""
+"""The values of `Credibility.summary` that `with_expected` shows, each with its interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ def with_expected(result: Evaluation, runs: Mapping[str, JudgedRuns], seed: int 
     runs
         The runs with their judgments and language models, by the name of the measure.
     seed
-        The seed.
+        The random seed.
 
     Returns
     -------

@@ -68,11 +68,11 @@ class Credibility(Result):
         return np.asarray(self.values[0] - self.values[1])
 
     def extra(self) -> dict[str, float | None]:
-        """U_Risk and T_Risk over all topics with what the judgments add to their uncertainty, for JSON."""
+        """U_Risk and T_Risk over all topics, with the uncertainty of the judgments, for JSON."""
         return {name: plain(value) for name, value in self.summary().items()}
 
     def summary(self, alpha: float | None = None) -> dict[str, float]:
-        """What is expected over the draws, with intervals: means, U_Risk, F_Risk and the number of losing queries.
+        """Expected values over the draws, with intervals: means, U_Risk, F_Risk and the number of losing queries.
 
         T_Risk is over topics and draws together. With language models ``urisk_llm`` and ``frisk_llm`` are by their
         grades only, and ``llm_bias`` is how far that U_Risk is above the expected one.
@@ -143,12 +143,12 @@ def credibility(
     n_draws
         How many times all grades are drawn: by default 2,000, fewer beyond 500 topics.
     seed
-        The seed.
+        The random seed.
 
     Returns
     -------
     Credibility
-        Columns ``topic, delta, p_loss, p_win, low, high, credible, judged, baseline_judged``: the difference as it is
+        Columns ``topic, delta, p_loss, p_win, low, high, credible, judged, baseline_judged``: the difference as
         judged, the probabilities that it is below and above 0, its interval, "loss" or "win" where one of the
         probabilities is at least 1 - level / 2 and else "unclear", and the fractions of both rankings that are judged;
         with language models ``expected``, the mean over the draws, and ``llm``, the difference by their grades only;

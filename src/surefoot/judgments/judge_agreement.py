@@ -56,7 +56,7 @@ def judge_agreement(
     measures
         Effectiveness measures.
     n_resamples, seed
-        Of the bootstrap over topics.
+        The number of resamples of topics, and the random seed.
 
     Returns
     -------

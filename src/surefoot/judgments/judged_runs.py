@@ -308,6 +308,6 @@ class JudgedPair:
 
     @cached_property
     def delta(self) -> FloatArray:
-        """The difference of each topic as it is judged, unjudged documents counting 0."""
+        """The difference of each topic as judged; unjudged documents count 0."""
         assigned = ((own, own.zero_filled[np.newaxis], own.rest[np.newaxis]) for own in self.topics)
         return np.concatenate([self.deltas(*arguments) for arguments in assigned])

@@ -165,7 +165,7 @@ class _Newton:
         )
 
     def _precisions(self) -> tuple[FloatArray, FloatArray]:
-        """Those of the priors of the shared parameters, and of a topic's effects."""
+        """The precisions of the priors of the shared parameters, and of a topic's effects."""
         groups = self._documents.fixed_groups
         coefficients = np.where(groups < 0, WEAK, 1 / np.append(self._fixed_variances, np.inf)[groups])
         thresholds = np.full(self._cuts, WEAK / 10)
@@ -270,6 +270,6 @@ def _priors(given: Sequence[Prior], groups: IntArray) -> FloatArray:
 
 
 def _shrunk(values: FloatArray, groups: IntArray, priors: FloatArray, n: IntArray | int) -> FloatArray:
-    """The mean of each group's values, by so many observations, and its prior, by their weights."""
+    """The mean of each group's values and of its prior, weighted by their numbers of observations."""
     means = np.array([max(values[groups == group].mean(), 1e-4) for group in range(len(priors))])
     return np.asarray((n * means + priors[:, 0] * priors[:, 1]) / (n + priors[:, 1]))

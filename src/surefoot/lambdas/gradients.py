@@ -1,4 +1,4 @@
-"""Gradients of LambdaMART: objectives weigh the changes of a metric by swaps of documents, threads add them up."""
+"""Gradients of LambdaMART: weighted changes of a metric by swaps of documents, summed in threads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ lambda_gradients, pair_weights = kernel("lambda_gradients"), kernel("pair_weight
 
 
 class PairWeights(NamedTuple):
-    """How an objective turns changes of the metric into weights: a form, and its parameters as float32.
+    """How an objective turns changes of the metric into weights: a form and its parameters.
 
     ``per_query`` has a row of `PER_QUERY` parameters for each query, ``shared`` the `GLOBAL` ones of all queries; the
     forms in ``native/swaps.h`` say which they are.
@@ -67,11 +67,11 @@ def by_line(extra: npt.ArrayLike, above: FloatArray, below: FloatArray, base: np
     Parameters
     ----------
     extra : float or array
-        Of each query, or of all.
+        The additional weight below the kink, of each query or of all.
     above, below : array
-        How far each query is above the kink, and how far below it; what is negative counts as 0.
+        How far each query is above the kink, and how far below it; negative values count as 0.
     base : float or array
-        Of each query, or of all.
+        The weight above the kink, of each query or of all.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def by_step(extra: npt.ArrayLike, d: FloatArray) -> PairWeights:
     Parameters
     ----------
     extra : float or array
-        Of each query, or of all.
+        The additional weight, of each query or of all.
     d : array
         The difference of each query to the baseline.
 
@@ -142,8 +142,8 @@ def row_of(*values: float) -> Singles:
 class Pairs(NamedTuple):
     """Cells of query × rank × lower rank.
 
-    ``change`` is the signed change of the metric if the documents at the two ranks swapped, ``weight`` what the
-    objective makes of its size.
+    ``change`` is the signed change of the metric if the documents at the two ranks swapped, ``weight`` its weight under
+    the objective.
     """
 
     change: Singles
@@ -160,7 +160,7 @@ class Buffers(NamedTuple):
 
     @classmethod
     def of(cls, longest: int) -> Buffers:
-        """For queries of up to so many documents."""
+        """For queries of up to ``longest`` documents."""
         documents, pairs = (np.empty(shape, np.float32) for shape in ((16, longest), (2, longest + PAIRS)))
         return cls(documents, np.empty((2, longest), np.int64), pairs, np.empty((2, longest)))
 

@@ -311,7 +311,8 @@ def _run_scores(path: str, data: RankingData, missing: Missing) -> tuple[FloatAr
     what = f"document {document} of query {topic}" if known else f"query {topic}"
     if missing == "error":
         raise InputError(
-            path, f"lacks {what} ({counted(lacking, 'document')} in all); complete it, or rank what is missing last"
+            path,
+            f"lacks {what} ({counted(lacking, 'document')} in all); complete it, or rank the missing documents last",
         )
     note = f"{path} lacks {counted(lacking, 'document')}, ranked below all that it has"
     return found.fill_null(BELOW_ALL).to_numpy().astype(np.float64), (note,)

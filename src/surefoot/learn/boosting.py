@@ -22,7 +22,7 @@ from surefoot.risk.statistics import Comparison, Mean
 from surefoot.scores import FloatArray
 
 BY_HAND = "bound by hand"
-"""Stands for a training set given to `RiskObjective.bind`, in whatever form the engine passes it."""
+"""Stands for a training set that was given to `RiskObjective.bind`, instead of the engine's own data set."""
 
 
 class RiskObjective:
@@ -183,7 +183,7 @@ def risk_part(weights: PairWeights, name: str) -> PairWeights:
 class LabelRegression(RiskObjective):
     """Squared error of the scores against the centred labels.
 
-    Its objective must be plain LambdaMART, which only decides what is measured.
+    Its objective must be plain LambdaMART, which only chooses the measures.
     """
 
     def bind(self, data: RankingData, weight: npt.ArrayLike | None = None) -> None:

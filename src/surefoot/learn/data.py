@@ -130,7 +130,7 @@ class RankingData:
         feature_names : sequence of str, optional
             The names of the columns.
         source : str
-            What messages call the data.
+            The name of the data in messages.
 
         Returns
         -------
@@ -173,7 +173,7 @@ class RankingData:
         frame : pandas.DataFrame or polars.DataFrame
             The first three may have any of their usual names; all other columns are features, and must be numbers.
         source : str
-            What messages call the data.
+            The name of the data in messages.
 
         Returns
         -------

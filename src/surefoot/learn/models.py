@@ -303,7 +303,7 @@ def _is_count(value: object) -> bool:
 
 
 _DATA = {"features": _is_count, "first_feature": (None, _is_count), "feature_names": (None, [str])}
-"""What a card must say of the data."""
+"""The shapes of the entries on data that a card must have."""
 
 
 def _read_card(path: Path) -> dict[str, Any]:

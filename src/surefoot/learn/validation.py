@@ -26,10 +26,10 @@ from surefoot.scores import Scores
 MEAN = m.MEAN.name
 TAIL = replace(m.tail_risk(0.1), name="tail")
 RESEED_EVERY = 50
-"""The RNG of an engine is reseeded after so many iterations, so that a resumed training gives the same model."""
+"""Iterations between two reseedings of an engine's RNG, so that a resumed training gives the same model."""
 
 COMPLETE_EVERY = 50
-"""After so many iterations all their measures are computed, which frees the values of the metric."""
+"""Iterations after which all their measures are computed, which frees the values of the metric."""
 
 MOST_VALUES = 1 << 18
 """With more queries, measures are computed after each iteration, so that the values of one are in memory."""
@@ -170,7 +170,7 @@ class Measures(Mapping[str, float]):
 
     @staticmethod
     def complete(lazy: Sequence[Measures]) -> None:
-        """Compute what is missing of several rankings of the same queries, together."""
+        """Compute the missing measures of several rankings of the same queries, together."""
         names = {name: None for one in lazy for name in one._names if name not in one._known}
         if not names:
             return

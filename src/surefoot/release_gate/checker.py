@@ -1,7 +1,7 @@
 """The path from a pair of systems to the findings of its sample rules, which every tier of evidence shares.
 
 `Checker.statistics` gives the losses that a rule bounds. A tier judges them in `findings_of` (`SeenChecker`,
-`StrictChecker`, `SequentialChecker`), and says in `resolution` what so many queries can show.
+`StrictChecker`, `SequentialChecker`), and says in `resolution` what this number of queries can show.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Checker:
         return f"The worst {share} of the queries lost {amount} {beyond}"
 
     def is_reported(self, one: Statistic) -> bool:
-        """Whether a rule passes whatever it does not fail: a share of queries without a given limit."""
+        """Whether a rule is only reported unless it fails: a share of queries without a given limit."""
         return one.kind == "share" and not self.rules.is_given(one.option)
 
     def _new_finding(self, one: Statistic, verdict: Verdict, sentence: str, **fields: Any) -> Finding:

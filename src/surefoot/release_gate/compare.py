@@ -125,8 +125,8 @@ def compare(
     Parameters
     ----------
     old, new
-        Two runs: files, or whatever `score_runs` takes. With ``scores``: the names of two systems. Without judgments:
-        two files of scores, or logs of an evaluation.
+        Two runs: files, or anything that `score_runs` takes. With ``scores``: the names of two systems. Without
+        judgments: two files of scores, or logs of an evaluation.
     qrels
         The judgments, as in `score_runs`.
     measure

@@ -50,7 +50,7 @@ WOULD = {"pass": "pass", "undecided": "be undecided", "fail": "fail"}
 
 @dataclass(frozen=True)
 class Policy:
-    """What every gate decides by: the rules, which grades are in doubt, acknowledged losses, segments, and the seed.
+    """How every gate decides: the rules, which grades are in doubt, acknowledged losses, segments, and the seed.
 
     A ratchet also has ``missing``, which says how to treat accepted topics without a score, and ``holdout``, the share
     of the queries that are held out, to confirm what the open ones pass; ``keep_open`` are never held out.
@@ -333,7 +333,7 @@ class Comparison:
 
     @cached_property
     def noise(self) -> tuple[str, float] | None:
-        """Of the systems that were repeated, the one that differs most from itself on a query, and by how much."""
+        """The repeated system that differs most from itself on a query, and by how much; None without repeats."""
         names = (self.candidate, self.baseline)
         repeated = [(name, own) for name, own in zip(names, self.pair.trials, strict=True) if len(own) > 1]
         found = [(name, spread_of_trials(own).noise_floor) for name, own in repeated]

@@ -104,7 +104,7 @@ class Resolution:
     needed: int | None = None
 
     def brief(self, rule: str) -> str | None:
-        """Why so many queries leave a rule undecided, as a clause; None if another number must say it."""
+        """Why this number of queries leaves a rule undecided, as a clause; None if the finding says it better."""
         if self.queries < self.fewest:
             return f"a pass needs at least {counted(self.fewest, 'query')}"
         if rule != "mean":  # the other numbers are about the mean

@@ -150,7 +150,7 @@ def gate_all(
 
 
 def as_list(scores: ScoresLike) -> list[Scores]:
-    """Scores of one or several measures as a list; each is whatever `Scores.of` takes."""
+    """Scores of one or several measures as a list; each is anything that `Scores.of` takes."""
     found = [Scores.of(one) for one in (scores if isinstance(scores, list | tuple) else [scores])]
     if not found:
         raise SurefootError("the gate needs scores; got none")

@@ -209,7 +209,7 @@ def _worst_lines(result: GateResult, change: Change, width: int) -> list[str]:
 
 
 def _answers(result: GateResult) -> tuple[str, str, str]:
-    """The reason of the verdict, the next step, and what so many queries can show."""
+    """The reason of the verdict, the next step, and what this number of queries can show."""
     return result.reason, result.next_step, result.worded(str(result.resolution or ""))
 
 

@@ -205,7 +205,7 @@ def _student_cdf(t: float, df: float) -> float:
 
 
 def sign_test(lost: int, won: int) -> float:
-    """The probability of so many losses or more, if each of the changed queries loses with probability 1/2."""
+    """The probability of at least this number of losses, if each changed query loses with probability 1/2."""
     of = lost + won
     if of > 1000:
         return float(normal_cdf((of / 2 - lost + 0.5) / sqrt(of / 4)))

@@ -125,7 +125,7 @@ class SequentialChecker(Checker):
 
 
 def expected_items(loss: FloatArray, rules: Rules | None = None) -> dict[str, float]:
-    """What streams of losses (rows) need until mean and tail are decided: items, and the shares of the verdicts.
+    """The items that streams of losses (rows) need until mean and tail are decided, and the shares of the verdicts.
 
     Undecided streams count with all their items.
 

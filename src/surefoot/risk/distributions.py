@@ -12,16 +12,16 @@ from surefoot.native import kernel
 
 
 def normal_cdf(x: npt.ArrayLike) -> FloatArray:
-    """Phi, the probability that a normal variable is at most x.
+    """Phi, the probability that a standard normal variable is at most x.
 
     >>> normal_cdf([0.0, 1.96]).round(4)
     array([0.5  , 0.975])
     """
-    return _of_each("normal_cdf", x)
+    return _elementwise("normal_cdf", x)
 
 
 def normal_quantile(p: float) -> float:
-    """The x that a normal variable is at most with probability p.
+    """The x below which a standard normal variable lies with probability p.
 
     >>> round(normal_quantile(0.975), 4)
     1.96
@@ -50,7 +50,7 @@ def logistic(x: npt.ArrayLike) -> FloatArray:
     >>> logistic([-np.inf, 0.0, 2.0]).round(4)
     array([0.    , 0.5   , 0.8808])
     """
-    return _of_each("logistic", x)
+    return _elementwise("logistic", x)
 
 
 def logit(p: npt.ArrayLike) -> FloatArray:
@@ -59,7 +59,7 @@ def logit(p: npt.ArrayLike) -> FloatArray:
     >>> logit([0.0, 0.5, 0.9]).round(4)
     array([  -inf, 0.    , 2.1972])
     """
-    return _of_each("logit", p)
+    return _elementwise("logit", p)
 
 
 def student_p(t: npt.ArrayLike, df: npt.ArrayLike) -> FloatArray:
@@ -68,25 +68,25 @@ def student_p(t: npt.ArrayLike, df: npt.ArrayLike) -> FloatArray:
     >>> student_p([0.0, -2.0, 2.0], 10).round(4)
     array([1.    , 0.0734, 0.0734])
     """
-    return _of_each("student_p", t, df)
+    return _elementwise("student_p", t, df)
 
 
 def student_quantile(p: float, df: float) -> float:
-    """The t that a two-sided p belongs to.
+    """The t statistic whose two-sided p is ``p``.
 
     >>> round(student_quantile(0.05, 49), 4)
     2.0096
     """
-    return float(np.sqrt(df) * np.exp(-0.5 * _of_each("beta_logit", 0.5 * df, 0.5, p)))
+    return float(np.sqrt(df) * np.exp(-0.5 * _elementwise("beta_logit", 0.5 * df, 0.5, p)))
 
 
 def beta_quantile(p: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
-    """The x that a beta variable is at most with probability p.
+    """The x below which a beta variable lies with probability p.
 
     >>> beta_quantile([0.0, 0.5, 1.0], 2, 2)
     array([0. , 0.5, 1. ])
     """
-    return logistic(_of_each("beta_logit", a, b, p))
+    return logistic(_elementwise("beta_logit", a, b, p))
 
 
 def binomial_cdf(k: int, n: int, p: float) -> float:
@@ -95,11 +95,11 @@ def binomial_cdf(k: int, n: int, p: float) -> float:
     >>> round(binomial_cdf(1, 3, 0.5), 4)
     0.5
     """
-    return float(_of_each("beta_cdf", n - k, k + 1, 1 - p)) if k < n else 1.0
+    return float(_elementwise("beta_cdf", n - k, k + 1, 1 - p)) if k < n else 1.0
 
 
 def chi_square_p(statistic: float, df: int) -> float:
-    """The probability of a larger chi-square, by the sum of its terms (DLMF 8.4.10, 8.8.2).
+    """The probability of a larger chi-square, as a sum of terms (DLMF 8.4.10, 8.8.2).
 
     >>> round(chi_square_p(3.841, 1), 4), round(chi_square_p(5.991, 2), 4)
     (0.05, 0.05)
@@ -112,7 +112,7 @@ def chi_square_p(statistic: float, df: int) -> float:
     return min(1.0, float(np.exp(logarithms).sum()) + (math.erfc(math.sqrt(half)) if df % 2 else 0.0))
 
 
-def _of_each(name: str, *arguments: npt.ArrayLike) -> FloatArray:
+def _elementwise(name: str, *arguments: npt.ArrayLike) -> FloatArray:
     """Call an elementwise kernel with arguments that are broadcast against each other."""
     shape = np.broadcast_shapes(*map(np.shape, arguments))
     values = (np.asarray(np.broadcast_to(one, shape), np.float64, order="C").reshape(-1) for one in arguments)

@@ -1,8 +1,8 @@
 """Risk measures as values, and the registry of them.
 
-A measure declares what the rest of the package must know about it: its name, its label, what it needs, whether higher
-is better, and how it is computed from a statistic. Columns of `evaluate`, intervals, tests, highlights, plots,
-streaming and early stopping all read the registry, so adding a measure is one line::
+A measure declares its name, its label, what it needs, whether higher is better, and how it is computed from a
+statistic. Columns of `evaluate`, intervals, tests, highlights, plots, streaming and early stopping all read the
+registry, so adding a measure is one line::
 
     register(Risk("lost", needs="baseline", higher_is_better=False, compute=lambda c, alpha: c.losses.n / c.topics))
 """
@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from surefoot._typing import Columns, FloatArray
-from surefoot.errors import SurefootError
+from surefoot.errors import SurefootError, did_you_mean
 from surefoot.risk.moments import Correlation, Statistic, Tail
 from surefoot.risk.statistics import Comparison, Expectation, Mean
 
@@ -304,7 +304,7 @@ def added() -> tuple[Risk, ...]:
 
 
 def evaluated(has_baseline: bool) -> tuple[Risk, ...]:
-    """The measures that `surefoot.evaluate` shows unasked, with or without a baseline."""
+    """The measures that `surefoot.evaluate` shows by default, with or without a baseline."""
     return tuple(
         measure for measure in (*_STANDARD, *added())
         if measure.in_evaluate and (has_baseline or measure.needs != "baseline")
@@ -358,8 +358,7 @@ def get_risk(measure: str | Risk) -> Risk:
             return tail_risk(float(fraction))
         except ValueError:
             pass
-    from difflib import get_close_matches
-
-    near = get_close_matches(measure, _REGISTRY, 1)
-    hint = f"did you mean {near[0]}? There" if near else "there"
-    raise SurefootError(f"no measure {measure!r}; {hint} are {', '.join(_REGISTRY)} and tail_FRACTION such as tail_0.1")
+    hint = did_you_mean(measure, _REGISTRY)
+    raise SurefootError(
+        f"no measure {measure!r}{hint}; there are {', '.join(_REGISTRY)} and tail_FRACTION such as tail_0.1"
+    )

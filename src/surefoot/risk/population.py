@@ -20,9 +20,10 @@ from surefoot.risk.values import Family, Linear, validate_alphas, value_function
 def zscores(matrix: npt.ArrayLike) -> FloatArray:
     """z_ij = (x_ij - e_ij) / sqrt(e_ij), e_ij = S_i T_j / N; 0 where the expected score is 0.
 
-    S_i is the row's total, T_j the column's, N the sum of all: each score against what its system and its topic make
-    one expect. Dinçer, Macdonald and Ounis, *Risk-sensitive evaluation and learning to rank using multiple baselines*,
-    SIGIR 2016.
+    S_i is the total of system i, T_j that of topic j, N the sum of all scores. So e_ij is the score expected if systems
+    and topics do not interact.
+
+    Dinçer, Macdonald and Ounis, *Risk-sensitive evaluation and learning to rank using multiple baselines*, SIGIR 2016.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def zscores(matrix: npt.ArrayLike) -> FloatArray:
 
 
 def expected(matrix: npt.ArrayLike) -> FloatArray:
-    """e_ij = S_i T_j / N: what system i and topic j make one expect if they did not interact.
+    """e_ij = S_i T_j / N: the expected score of system i on topic j if systems and topics do not interact.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def expected(matrix: npt.ArrayLike) -> FloatArray:
 def zrisk(matrix: npt.ArrayLike, alpha: npt.ArrayLike = 1.0, value: Family = Linear) -> FloatArray:
     """Z_Risk(i) = sum_j v(x_ij - e_ij) / sqrt(e_ij): a system's z over all topics, losses weighted by 1 + alpha.
 
-    The baseline is what all systems of the matrix make one expect (see `zscores`). SIGIR 2016; the smooth form is
+    The baseline is the score expected from all systems of the matrix (see `zscores`). SIGIR 2016; the smooth form is
     that of ECIR 2020.
 
     Parameters
@@ -102,7 +103,7 @@ def georisk(matrix: npt.ArrayLike, alpha: npt.ArrayLike = 1.0, value: Family = L
     """GeoRisk(i) = sqrt(S_i / c × Phi(Z_Risk(i) / c)): the geometric mean of effectiveness and of safety.
 
     Phi is the normal distribution function. Beyond alpha of about 2 it is not consistent: a better score on one topic
-    can lower it, since a larger S_i raises what is expected on all others. SIGIR 2016.
+    can lower it, since a larger S_i raises the expected scores on all others. SIGIR 2016.
 
     Parameters
     ----------

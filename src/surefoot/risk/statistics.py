@@ -147,9 +147,9 @@ class Comparison(Statistic):
 
 @dataclass(frozen=True)
 class Expectation(Statistic):
-    """Systems against the scores that their totals and those of the topics make one expect: sums of z by sign.
+    """Systems against the scores expected from the totals of systems and topics: sums of z by sign.
 
-    z = (x - e) / sqrt(e) with e_ij = S_i T_j / N, S_i the total of system i, T_j of topic j, N of all.
+    z = (x - e) / sqrt(e) with e_ij = S_i T_j / N: S_i is the total of system i, T_j that of topic j, N the sum of all.
 
     >>> Expectation.of(np.array([[0.05, 0.55], [0.40, 0.20]])).zrisk([1.0]).round(3)
     array([[-0.452, -0.203]])

@@ -53,7 +53,7 @@ class BootstrapMethod:
     level
         One minus the confidence: 0.05 for 95 % intervals.
     n_resamples, seed
-        Of the bootstrap.
+        The number of resamples of the bootstrap, and the random seed.
 
     Examples
     --------
@@ -208,8 +208,8 @@ def bootstrap_test(
 ) -> FloatArray:
     """The p of T_Risk under E[v(d)] = 0, by the studentised bootstrap.
 
-    T_Risk is compared with what it is in resamples whose values are recentred, not with Student's distribution, which
-    supposes values that are not skewed: at large alpha they are.
+    T_Risk is compared with its distribution over resamples whose values are recentred. Student's distribution would
+    assume values without skew, but at a large alpha they are skewed.
 
     Parameters
     ----------
@@ -220,9 +220,9 @@ def bootstrap_test(
     alternative
         ``"two-sided"``, or ``"worse"`` for the system.
     n_resamples, seed
-        Of the bootstrap.
+        The number of resamples of the bootstrap, and the random seed.
     progress
-        Called with how many resamples are done, of how many, and a message.
+        Called with the number of resamples done, their total, and a message.
 
     Returns
     -------

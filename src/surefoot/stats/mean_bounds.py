@@ -180,8 +180,8 @@ def betting_capital(values: FloatArray, mean: float, highest: float | FloatArray
     """The log capital after each value of gamblers who bet that the mean lies below ``mean``.
 
     If every value has an expectation of ``mean`` or more, given those before it, then the capital exceeds 1 / error at
-    any time with probability at most ``error``. Each gambler expects the mean to lie so many gaps below, and stakes
-    the best for that and for the variance of the values before; the capital is the average of theirs.
+    any time with probability at most ``error``. Each gambler expects a mean some gaps (`GAPS`) below, and
+    makes the best stake for that and for the variance of the values before; the capital is the average of theirs.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def betting_capital(values: FloatArray, mean: float, highest: float | FloatArray
 
 
 def tail_capital(loss: FloatArray, limit: float, share: float, largest: float) -> FloatArray:
-    """The log capital of bets that the worst queries lose less than ``limit`` more than the best ones gain.
+    """The log capital of bets that the worst queries' loss exceeds the best queries' gain by less than ``limit``.
 
     With X the loss of a query, the worst share s loses L = min over c of c + E[max(X - c, 0)] / s (Rockafellar and
     Uryasev 2000), the best gains G = min over g of g + E[max(-X - g, 0)] / s. If L - G is the limit or more, then so is

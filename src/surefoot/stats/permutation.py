@@ -89,7 +89,7 @@ def flip_test(
 ) -> FlipTest:
     """The sign-flip permutation test: U_Risk against its distribution if d and -d were equally likely on each topic.
 
-    Of v(d) only the odd part o(d) = (v(d) - v(-d)) / 2 changes its sign with d; the even part stays and is the
+    Only the odd part o(d) = (v(d) - v(-d)) / 2 of v(d) changes its sign with d. The mean of the even part is the
     ``centre``, the mean of U_Risk over all flips. So p counts the flips with |sum ±o| at least |sum o| ("worse": with
     sum ±o at most sum o). For linear values o(d) = (1 + alpha / 2) d: **the test is the same at every alpha**. All
     systems share their flips. ``p_max`` compares each with the largest |sum ±o| / sqrt(sum o²) of any system, which
@@ -107,9 +107,9 @@ def flip_test(
     alternative
         ``"two-sided"``, or ``"worse"`` for the system.
     n_resamples, seed
-        How many flips are drawn if not all are counted, and from which seed.
+        The number of flips that are drawn if not all are counted, and the random seed.
     progress
-        Called with how many flips are done, of how many, and a message.
+        Called with the number of flips done, their total, and a message.
 
     Returns
     -------
@@ -207,7 +207,7 @@ def swap_test(
     """The topic-swap permutation test: do two systems of a population differ in GeoRisk?
 
     On each topic the two rows exchange their scores or not. The topics' totals and the grand total stay as they are;
-    the two systems' totals, expectations and GeoRisk don't. Counting and p as in `flip_test`.
+    the two systems' totals, expected scores and GeoRisk change. Exchanges are counted as the flips of `flip_test`.
 
     Parameters
     ----------
@@ -222,9 +222,9 @@ def swap_test(
     alternative
         ``"two-sided"``, or ``"worse"`` for the first system.
     n_resamples, seed
-        If there are no more exchanges than ``n_resamples`` all are counted, else so many are drawn.
+        The number of exchanges that are drawn if not all are counted, and the random seed.
     progress
-        Called with how many exchanges are done, of how many, and a message.
+        Called with the number of exchanges done, their total, and a message.
 
     Returns
     -------
@@ -277,7 +277,7 @@ def _enumerable(topics: int, n_resamples: int) -> bool:
 def _patterns(
     topics: int, n_resamples: int, seed: int, width: int, progress: Progress | None
 ) -> Iterator[npt.NDArray[np.bool_]]:
-    """Which topics to exchange: all patterns if there are at most ``n_resamples``, else so many random ones.
+    """Which topics to exchange: all patterns if there are at most ``n_resamples``, else this number of random ones.
 
     They come in chunks whose size is bounded for work with ``width`` numbers for each pattern.
     """
@@ -341,7 +341,7 @@ def _variance_of_mean(total: FloatArray, squares: FloatArray, size: FloatArray) 
 
 
 def group_test(values: FloatArray, groups: BoolArray, n_resamples: int = 10_000, seed: int = 0) -> FloatArray:
-    """One-sided p of each group: how often do randomly permuted values give so high a t?
+    """One-sided p of each group: how often do randomly permuted values give a t at least as high?
 
     Exact if the values of a group are exchangeable with those of the others. As t is studentised, it also holds for
     large groups with the same mean and another spread (Chung and Romano, Annals of Statistics 41(2), 2013).
@@ -351,7 +351,7 @@ def group_test(values: FloatArray, groups: BoolArray, n_resamples: int = 10_000,
     values, groups
         As in `welch_t`, without draws.
     n_resamples, seed
-        How many permutations are drawn, and from which seed.
+        The number of permutations, and the random seed.
 
     Returns
     -------

@@ -22,9 +22,10 @@ from surefoot.stats.simulator import TYPICAL_CORRELATION, Simulator
 TOPICS = (25, 50, 100, 200, 400)
 TRUTH_TOPICS = 400_000
 ERROR_TOPICS = 20_000
-FITS = 0.1
-"""Where a simulator is fitted, intervals hold the real power in all but so many of the fits."""
+FIT_ERROR = 0.1
+"""The share of fitted simulators whose interval may miss the true power."""
 BAR = 20
+"""The number of characters of a bar."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +60,7 @@ def power(
     n_simulations: int = 2000,
     seed: int = 0,
 ) -> Power:
-    """How often T_Risk detects a known risk, on collections of so many topics.
+    """How often T_Risk detects a known risk, by the number of topics.
 
     The null hypothesis of T_Risk is E[v(d)] = 0.
 
@@ -76,7 +77,7 @@ def power(
     level
         The significance level, two-sided.
     n_simulations, seed
-        How many collections are drawn, and from which seed.
+        The number of simulated collections, and the random seed.
 
     Returns
     -------
@@ -105,7 +106,7 @@ def power(
     none = np.stack([_beyond(t, truth[1:], size, level) for t, size in zip(chance, sizes, strict=True)], axis=1)
     low, high = binomial_interval(rates[1:] * n_simulations, n_simulations)
     if simulator.fitted is not None:
-        reach = normal_quantile(1 - FITS / 2) * np.sqrt(sizes) * pair.effect_errors(alphas, simulator.fitted, seed)
+        reach = normal_quantile(1 - FIT_ERROR / 2) * np.sqrt(sizes) * pair.effect_errors(alphas, simulator.fitted, seed)
         low, high = _shifted(low, -reach), _shifted(high, reach)
     columns = {
         "alpha": np.repeat(alphas, len(sizes)),
@@ -163,10 +164,10 @@ def fitted_pair(scores: Scores, system: str, baseline: str) -> Simulator:
 
 
 def planted_pair(loss: float, fraction: float = 1.0, scores: Scores | None = None, baseline: str = "") -> Simulator:
-    """A baseline and its exchangeable copy, except that the copy loses so much on a fraction of the topics.
+    """A baseline, and a copy that is exchangeable with it except for a planted loss on a fraction of the topics.
 
-    The baseline is made of built-in margins, or has the margin of one that was measured; the two then correlate as it
-    does with the other systems on average.
+    The margin of the baseline is built in, or that of a measured baseline. In the second case the two correlate as that
+    baseline does with the other systems on average.
 
     Parameters
     ----------
@@ -226,7 +227,7 @@ class _Pair:
         return np.concatenate(parts, axis=-1)
 
     def effect_errors(self, alphas: FloatArray, topics: int, seed: int) -> FloatArray:
-        """The standard error of the ratio of mean to spread of the values on so many topics, alphas × 1.
+        """The standard error of the ratio of mean to spread of the values on ``topics`` topics, alphas × 1.
 
         It follows from the influence function z - d (z² - 1) / 2, d the ratio and z a standardised value.
         """

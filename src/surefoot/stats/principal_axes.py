@@ -14,7 +14,7 @@ from surefoot.results import Column, Result, signature
 from surefoot.scores import VIRTUAL, Scores, ScoresLike
 
 LONG = 4
-"""With so many columns for each row or more, the product of the rows is decomposed."""
+"""With at least this many columns for each row, the product of the rows is decomposed."""
 
 LEAST = 1e-3
 """The least singular value as a fraction of the largest, so that the product of the rows keeps ten digits of it."""
@@ -58,9 +58,9 @@ def principal_axes(matrix: npt.ArrayLike, *, centred: bool = False) -> Principal
 
 
 def _decompose(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The singular value decomposition, of many columns by the eigenvectors of X X', which is far smaller.
+    """The singular value decomposition; for many columns by the eigenvectors of X X', which is far smaller.
 
-    That squares the singular values: where the least is so small that digits would be lost, X itself is decomposed.
+    X X' has the squares of the singular values. If digits of the least one would be lost, X itself is decomposed.
     """
     if LONG * len(x) <= x.shape[1]:
         squares, u = (part[..., ::-1] for part in np.linalg.eigh(x @ x.T))

@@ -193,7 +193,7 @@ def _kendall_p(agreement: int, *counts: IntArray) -> float:
 
 
 def _few_exchanges(n: int, exchanges: int) -> float:
-    """The probability that a random order of n items has at most so many exchanged pairs, or as many in order."""
+    """The probability that at most ``exchanges`` pairs of a random order of n items are exchanged, or are in order."""
     share = np.zeros(exchanges + 1)
     share[0] = 1.0
     for items in range(2, n + 1):  # a new item is exchanged with 0 to items - 1 others

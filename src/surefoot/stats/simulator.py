@@ -158,9 +158,8 @@ class Simulator:
     def null(self, *systems: str) -> Simulator:
         """The named systems (all, if none is named) made exchangeable: no system effect among them.
 
-        All take the margin of the last named, and lose planted changes. The correlations are averaged over
-        all orders of the named: those of a pair with each other stay as they are, and so does what they share with the
-        others on average.
+        All take the margin of the last named, and lose planted changes. Correlations are averaged over all orders of
+        the named systems. The correlation of a pair stays, and so does their mean correlation with each other system.
         """
         group = [self._row(name) for name in systems or self.systems]
         margins = [self.margins[group[-1]] if row in group else margin for row, margin in enumerate(self.margins)]
@@ -180,7 +179,7 @@ class Simulator:
         return replace(self, changes=(*self.changes, Change(system, float(amount), float(fraction))))
 
     def draw(self, topics: int, seed: int = 0) -> Scores:
-        """A collection of so many topics."""
+        """A collection of this number of topics."""
         width = len(str(topics))
         names = (f"q{topic:0{width}}" for topic in range(1, topics + 1))
         note = f"simulated, seed {seed}: {self.source}"

@@ -1,4 +1,4 @@
-"""Risk-sensitive objectives for LambdaMART: what a swap of two documents is worth.
+"""Risk-sensitive objectives for LambdaMART: weights of swaps of two documents.
 
 Plain LambdaMART weighs a pair by |dM|, the change of the query's metric M if the two documents swapped ranks. An
 objective turns dM into dM', depending on the query's metric and that of its baselines. The kernels then walk the pairs

@@ -52,9 +52,8 @@ class SARO(UCRO):
         values = Linear(self.alpha)(d)
         spread, count = self._spread(-(1 + self.alpha) * (metrics.x - d) if self._fixed else values, metrics)
         if not metrics.started:
-            self.kept_spread = (
-                spread if self._fixed else None
-            )  # a training begins; the object may have been used before
+            # A training begins; the object may have been used before.
+            self.kept_spread = spread if self._fixed else None
         elif self.each or self.kept_spread is None:
             self.kept_spread = spread
         if not self.kept_spread:

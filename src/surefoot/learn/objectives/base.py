@@ -1,4 +1,4 @@
-"""What objectives have in common: the metrics that they see, sums over workers, the base class, the registry."""
+"""The base class and the registry of objectives, the metrics that they see, and sums over workers."""
 
 from __future__ import annotations
 
