@@ -105,7 +105,7 @@ def test_own_features_are_cut_or_grouped() -> None:
     [
         ({}, "the 240 queries have no features"),
         ({"queries": {"q0": "sky"}}, "no text of 239 topics: q1, q2"),
-        ({"features": {"x": {"q1": 1}}, "level": 0}, "the level must lie between 0 and 1"),
+        ({"features": {"x": {"q1": 1}}, "level": 0}, "level must be above 0 and at most"),
         ({"runs": {"new": {"q0": {"d": 1.0}}}}, "no run of old among those given: new"),
     ],
 )

@@ -177,7 +177,7 @@ def test_without_a_baseline_z_and_georisk_have_intervals() -> None:
         ),
         (lambda: intervals(SCORES, "base", measures=["ndcg"]), "no measure 'ndcg'; there are mean, urisk"),
         (lambda: intervals(SCORES, measures=["urisk"]), "urisk needs a baseline"),
-        (lambda: intervals(SCORES, "base", level=0), "level must lie between 0 and 1"),
+        (lambda: intervals(SCORES, "base", level=0), "level must be above 0 and at most"),
         (lambda: intervals(SCORES, "base", n_resamples=0), "n_resamples must be at least 1"),
         (lambda: intervals(SCORES.select(topics=["q1"]), "base"), "at least two topics"),
         (lambda: evaluate(SCORES, ci="t"), "need a baseline"),

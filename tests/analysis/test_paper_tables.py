@@ -78,8 +78,10 @@ def test_the_level_decides_what_is_marked_and_how_wide_intervals_are(scores):
     assert strict.highlights().significant["trisk"].sum() < loose.highlights().significant["trisk"].sum()
     assert np.all((strict["urisk_high"] - strict["urisk_low"] >= loose["urisk_high"] - loose["urisk_low"])[1:])
     assert "p < 0.5" in str(loose)
-    with pytest.raises(SurefootError, match="level must be between 0 and 1; got 2"):
+    with pytest.raises(SurefootError, match=r"at most 0\.5; got 2$"):
         evaluate(scores, "a", level=2)
+    with pytest.raises(SurefootError, match=r"got 0\.95; for intervals of 95 % give 0\.05"):
+        evaluate(scores, "a", ci="t", level=0.95)
 
 
 def test_one_system_has_no_pairs():

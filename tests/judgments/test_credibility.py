@@ -70,7 +70,7 @@ def test_bad_requests_are_refused(tmp_path):
         credibility(runs, "r0", "r1", assessors="nist")
     with pytest.raises(SurefootError, match="'off' leaves nothing in doubt"):
         credibility(runs, "r0", "r1", assessors="off")
-    with pytest.raises(SurefootError, match="the level must lie between 0 and 1"):
+    with pytest.raises(SurefootError, match="level must be above 0 and at most"):
         credibility(runs, "r0", "r1", level=2)
 
 

@@ -31,7 +31,7 @@ from surefoot.risk.measures import GMEAN, MINUS, URISK, Risk, compute_all, evalu
 from surefoot.risk.values import Family, normalise_alphas
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.bootstrap import METHODS, BootstrapMethod
-from surefoot.stats.inference import LEVEL, t_inference_of
+from surefoot.stats.inference import LEVEL, t_inference_of, validate_level
 
 JUDGED = "judged@k"
 """The column of the mean fraction of judged documents, k being the measure's cutoff."""
@@ -247,8 +247,7 @@ def evaluate(
     several = [Scores.of(one) for one in (scores if isinstance(scores, list | tuple) else [scores])]
     if not several:
         raise SurefootError("there are no scores to evaluate")
-    if not 0 < level < 1:
-        raise SurefootError(f"level must be between 0 and 1; got {level:g}")
+    validate_level(level)
     choose(ci or "t", ("t", *METHODS), "ci")
     tests, extra, fractions = as_names(tests), as_names(extra), np.atleast_1d(tail).tolist()
     if tests == ("all",):

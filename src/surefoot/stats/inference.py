@@ -96,13 +96,14 @@ def critical_value(topics: int, level: float = LEVEL) -> float:
 
 
 def validate_level(level: float) -> float:
-    """Return a significance level if it lies between 0 and 1, else raise.
+    """Return a significance level if it is above 0 and at most 0.5, else raise: 0.95 would give intervals of 5 %.
 
     >>> validate_level(0.05)
     0.05
     """
-    if not 0 < level < 1:
-        raise SurefootError(f"the level must lie between 0 and 1; got {level:g}")
+    if not 0 < level <= 0.5:
+        hint = f"; for intervals of {100 * level:g} % give {1 - level:g}" if 0.5 < level < 1 else ""
+        raise SurefootError(f"the significance level must be above 0 and at most 0.5; got {level:g}{hint}")
     return level
 
 
