@@ -148,6 +148,8 @@ def test_smooth_values_are_fitted_to_the_differences() -> None:
 
 def test_notes_say_what_a_reader_must_know() -> None:
     assert any("not consistent" in note for note in evaluate(SCORES, "base", 5).notes)
+    assert "not consistent" in str(evaluate(SCORES, "base", 5).only(["system", "georisk"]))
+    assert "not consistent" not in str(evaluate(SCORES, "base", 5).only(["system", "urisk"]))
     assert not any("not consistent" in note for note in evaluate(SCORES, "base", 2).notes)
     shifted = Scores(np.stack([SCORES["base"], SCORES["base"] + 0.1]), ["base", "up"], SCORES.topics)
     assert any("all values are alike: up" in note for note in evaluate(shifted, "base").notes)

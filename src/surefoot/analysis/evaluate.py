@@ -79,6 +79,14 @@ class Evaluation(Result):
         places = {block: place for place, block in enumerate(dict.fromkeys(row[1:] for row in rows))}
         return np.array([places[row[1:]] for row in rows])
 
+    def only(self, names: Sequence[str]) -> Result:
+        """Some of the columns, without notes on Z_Risk and GeoRisk if neither is among them."""
+        found = super().only(names)
+        if any(name.startswith(("zrisk", "georisk", "zminus", "geominus")) for name in names):
+            return found
+        notes = tuple(note for note in found.notes if not note.startswith(("GeoRisk ", "Z_Risk and GeoRisk ")))
+        return replace(found, notes=notes)
+
     def readable(self) -> Evaluation:
         """The rows by measure, baseline (if systems have several) and alpha, the best mean first."""
         order = np.lexsort((-self["mean"], self["alpha"], self._blocks()))
