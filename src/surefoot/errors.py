@@ -35,11 +35,15 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
 
     >>> did_you_mean("indriCSAP", ["indriCASP", "uogTrA44xi"]), did_you_mean("bm25", ["dense"])
     (' (did you mean indriCASP?)', '')
+    >>> did_you_mean("--base", ["--bayes", "--baseline"]), did_you_mean("--candidate", ["--duplicates"])
+    (' (did you mean --baseline?)', '')
     """
     from difflib import get_close_matches
 
-    names = {str(other).lower(): str(other) for other in known}
-    near = get_close_matches(str(name).lower(), names, n=1)
+    wanted = str(name).lower().lstrip("-")
+    names = {str(other).lower().lstrip("-"): str(other) for other in known}
+    longer = [other for other in names if wanted and other.startswith(wanted)]
+    near = sorted(longer, key=len)[:1] or get_close_matches(wanted, names, n=1)
     return f" (did you mean {names[near[0]]}?)" if near else ""
 
 

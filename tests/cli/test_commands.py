@@ -269,6 +269,8 @@ def test_narrow_terminals_keep_every_digit(table: str, monkeypatch: pytest.Monke
     [
         (["evaluat"], "surefoot: argument COMMAND: 'evaluat' is unknown (did you mean evaluate?)"),
         (["evaluate", "--basline", "x"], "surefoot evaluate: unknown option --basline (did you mean --baseline?)"),
+        (["evaluate", "--base", "x"], "surefoot evaluate: unknown option --base (did you mean --baseline?)"),
+        (["evaluate", "--candidate", "x"], "surefoot evaluate: unknown option --candidate; see"),
         (["evaluate", "--format", "tabel"], "argument --format: 'tabel' is unknown (did you mean table?); choose from"),
         (["figure", "topcs"], "argument KIND: 'topcs' is unknown (did you mean topics?)"),
         (
@@ -288,6 +290,11 @@ def test_wrong_words_name_the_nearest(words: list[str], message: str, capsys: py
 def test_a_table_given_as_a_run_is_recognised(table: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", table, "--baseline", "old"]) == 2
     assert f"is a table of scores, not a run: give it with --scores {table}" in capsys.readouterr().err
+
+
+def test_a_file_does_not_get_the_ending_of_another_format(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "--scores", table, "--baseline", "old", "-o", "table.parquet"]) == 2
+    assert "table.parquet: .parquet is not written; name it .csv, .json, .md, .tex or .txt" in capsys.readouterr().err
 
 
 def test_nothing_is_overwritten_unasked(table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 TABLE_OF_VALUES = "table:"
 ENDINGS = {"csv": "csv", "json": "json", "md": "md", "tex": "latex"}
 """The format of a file by its ending."""
+NOT_WRITTEN = ("html", "jsonl", "parquet", "tsv", "xlsx")
+"""Endings of other formats, which a table for the terminal must not have."""
 LOG_INTERVAL = 20.0
 """Seconds between two lines of a periodic log."""
 REFRESH_INTERVAL = 0.1
@@ -203,7 +205,10 @@ def show(result: Result, arguments: argparse.Namespace) -> None:
     from surefoot.show.tables import print_result, render
 
     output = arguments.output if isinstance(getattr(arguments, "output", None), NewFile) else None
-    kind = ENDINGS.get(str(output).rpartition(".")[2], "table") if arguments.format == "table" else arguments.format
+    ending = str(output).rpartition(".")[2]
+    if output and ending in NOT_WRITTEN:
+        raise SurefootError(f"{output}: .{ending} is not written; name it .{', .'.join(ENDINGS)} or .txt")
+    kind = ENDINGS.get(ending, "table") if arguments.format == "table" else arguments.format
     options: dict[str, Any] = {name: getattr(arguments, name, None) for name in ("columns", "caption", "label")}
     if kind != "latex" and (options["caption"] or options["label"]):
         raise SurefootError("--caption and --label are for LaTeX: add --format latex, or write to -o FILE.tex")
