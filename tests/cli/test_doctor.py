@@ -63,12 +63,27 @@ def test_scores_of_items(folder, capsys):
     assert "  odd: the table does not name its measure; name it by --measure" in text
 
 
+def test_tables_that_share_a_system_are_described_apart(folder, capsys):
+    code, text = doctor(capsys, "trials.csv", "trials.csv")
+    assert code == 0
+    assert text.count("  2 systems (a, b), 1 item") == 2
+    assert "odd: trials.csv: system 'a' is in trials.csv too" in text
+
+
+@pytest.mark.parametrize("item", ["task", "question", "prompt"])
+def test_tables_of_tasks_and_attempts(item, folder, capsys):
+    (folder / "agents.csv").write_text(f"model,{item},score,attempt\na,t1,1,1\na,t1,0,2\nb,t1,1,1\nb,t1,1,2\n")
+    _, text = doctor(capsys, "agents.csv")
+    assert "  2 systems (a, b), 1 item" in text
+    assert "  repeats: a 2, b 2" in text
+
+
 def test_a_file_that_is_not_understood(folder, capsys):
     code, text = doctor(capsys, "page.html", "nowhere.run")
     assert code == 2
     assert "page.html: not understood" in text
     assert "  odd: as judgments: 1: expected 4 fields" in text
-    assert text.count("no such file") == 1
+    assert "\nnowhere.run: no such file\n" in text
     assert main(["doctor", "-"]) == 2
 
 

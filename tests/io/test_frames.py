@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.errors import SurefootError
+from surefoot.io.tables import read_scores
 from surefoot.scores import Scores
 
 LONG = {
@@ -191,6 +192,12 @@ def test_what_is_no_frame(thing, message):
     with pytest.raises(SurefootError) as error:
         Scores.from_frame(thing)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("scores", [pandas.DataFrame({"qid": ["1"], "a": [0.1]}), {"a": {"1": 0.1}}])
+def test_a_reader_of_files_says_what_takes_frames(scores):
+    with pytest.raises(SurefootError, match=r"for a frame or a dictionary use Scores\.of"):
+        read_scores(scores)
 
 
 @both_libraries

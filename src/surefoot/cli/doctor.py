@@ -40,6 +40,9 @@ class Finding:
 
     def lines(self) -> Iterator[str]:
         """The finding for a person."""
+        if self.kind is None and len(self.odd) == 1:
+            yield f"{listed([self.path])}: {listed(self.odd)}"
+            return
         name = "not understood" if self.kind is None else NOUNS[self.kind]
         yield f"{listed([self.path])}: {name}{f' ({self.format})' if self.format else ''}"
         yield from (f"  {fact}" for fact in self.facts)
@@ -51,7 +54,7 @@ def run_doctor(arguments: argparse.Namespace) -> int:
     found = [diagnose(path) for path in arguments.files]
     for one in found:
         print("\n".join(one.lines()), end="\n\n")
-    print("\n".join([*_across(found), *_commands(found)]))
+    print("\n".join([*_across(found), *_commands(found)]), end="\n" if any(one.kind for one in found) else "")
     return 0 if all(one.kind for one in found) else 2
 
 
@@ -239,7 +242,11 @@ def _commands(found: Sequence[Finding]) -> Iterator[str]:
         named = [one.measures for one in found if one.kind == "scores"]
         several = [measures for measures in named if len(measures) > 1]
         measure = several[0][0] if several else None
-        systems = list(read_scores(files["scores"], measure, "drop").systems)
+        try:
+            systems = list(read_scores(files["scores"], measure, "drop").systems)
+        except SurefootError as error:  # such as one system in two files
+            yield f"odd: {error}"
+            return
         stated = measure or (None if all(named) else "NAME")
         inputs = ["--scores", *files["scores"], *(["--measure", stated] if stated else [])]
         yield from _written(systems, inputs, inputs, texts, [*systems, *inputs])

@@ -24,16 +24,17 @@ from surefoot.io.containers import CellError, Labels, Table
 Role = Literal["topic", "system", "measure", "value", "trial"]
 
 _QUERIES = ("topic", "topics", "topic_id", "topicid", "qid", "q_id", "query_id", "queryid")
-ITEMS = ("item", "item_id", "example_id", "sample", "sample_id", "instance_id", "question_id", "task_id")
+ITEMS = ("item", "item_id", "example_id", "sample", "sample_id", "instance_id", "question_id", "task_id", "task")
+ITEM_TEXTS = ("example", "question", "prompt")
 _RUNS = ("system", "systems", "system_id", "run", "runs", "runid", "run_id", "run_name")
 _MODELS = ("snapshot_name", "model", "model_name")
 # Where a table has two names of one role (qid beside the text of the query), the earlier in the list is taken.
 NAMES: dict[Role, tuple[str, ...]] = {
-    "topic": (*_QUERIES, "query", "query_text", *ITEMS, "example"),
+    "topic": (*_QUERIES, "query", "query_text", *ITEMS, *ITEM_TEXTS),
     "system": (*_RUNS, "name", "tag", *_MODELS),
     "measure": ("measure", "measures", "metric", "metrics"),
     "value": ("value", "score"),
-    "trial": ("trial", "epoch", "seed", "repeat", "replicate"),
+    "trial": ("trial", "epoch", "seed", "repeat", "replicate", "attempt"),
 }
 TOPIC_IDS = _QUERIES + ITEMS
 """Names of topics that are never their texts."""

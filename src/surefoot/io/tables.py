@@ -22,6 +22,7 @@ from surefoot.io.files import RUN_ENDINGS, STDIN, name_of, read_bytes
 from surefoot.io.formats import Source, read_content
 from surefoot.io.frames import PARQUET, table_of
 from surefoot.io.roles import (
+    ITEM_TEXTS,
     ITEMS,
     Layout,
     Long,
@@ -153,6 +154,8 @@ def read_scores_by(
     >>> {name: scores["bm25"].tolist() for name, scores in read_scores_by(file, ["RR", "AP"]).items()}
     {'RR': [1.0, 0.5], 'AP': [0.2, 0.4]}
     """
+    if isinstance(paths, Mapping) or hasattr(paths, "columns"):
+        raise SurefootError("read_scores reads files; for a frame or a dictionary use Scores.of")
     names: list[PathLike] = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not names:
         raise SurefootError("name at least one file of scores")
@@ -211,7 +214,7 @@ def parse_score_file(path: PathLike) -> ScoreFile:
     if isinstance(layout, Long) and layout.system is None and content.summaries:
         layout = layout._replace(ignored=(), summaries=content.summaries)
     topics = table.columns[layout.topic if isinstance(layout, Long) else 0]
-    noun = "items" if normalise_name(topics) in (*ITEMS, "example") else content.noun
+    noun = "items" if normalise_name(topics) in (*ITEMS, *ITEM_TEXTS) else content.noun
     return ScoreFile(path, table, layout, content.name or name_of(path, ENDINGS), measure, noun)
 
 
