@@ -80,6 +80,7 @@ WAY = "write one such as nDCG@10, AP(rel=2) or nDCG(dcg='exp-log2')@20"
         ("nDCG(10)", f"can't read 'nDCG(10)' as a measure; {WAY}"),
         ("nDCG@k", f"can't read 'nDCG@k' as a measure; {WAY}"),
         ("nDCG@10 + AP", f"can't read 'nDCG@10 + AP' as a measure; {WAY}"),
+        ("nDCG@10,AP", f"can't read 'nDCG@10,AP' as a measure; {WAY}; give several one by one"),
         ("nDCG(depth=3)", "nDCG has no parameter 'depth'; it has cutoff, dcg, gains, judged_only"),
         ("nDCG@0", "the cutoff of nDCG must be a whole number above 0; got 0"),
         ("nDCG@True", "the cutoff of nDCG must be a whole number above 0; got True"),

@@ -220,8 +220,9 @@ def _measure_of(origin: Any) -> Measure:
 
 def _split(text: str) -> tuple[str, dict[str, Any], Any]:
     """The name, the parameters and the cutoff in a text; the parser of ir_measures fails on Python 3.14."""
+    several = "; give several one by one" if "," in text else ""
     refusal = SurefootError(
-        f"can't read {text!r} as a measure; write one such as nDCG@10, AP(rel=2) or nDCG(dcg='exp-log2')@20"
+        f"can't read {text!r} as a measure; write one such as nDCG@10, AP(rel=2) or nDCG(dcg='exp-log2')@20{several}"
     )
     try:
         node: ast.expr = ast.parse(text.strip(), mode="eval").body

@@ -239,7 +239,9 @@ def _named(name: str, data: RankingData, missing: Missing) -> Baselines:
         return _of_scores(name, form_scores(*form, data))
     kind, _, rest = name.partition(":")
     if not rest or kind not in ("run", "scores", "model"):
-        raise SurefootError(f"a baseline is given as {', '.join(FORMS)}; got {name!r}")
+        known = "feature" if name in (data.feature_names or ()) else "run" if Path(name).is_file() else ""
+        hint = f" (did you mean {known}:{name}?)" if known else ""
+        raise SurefootError(f"a baseline is given as {', '.join(FORMS)}; got {name!r}{hint}")
     notes: tuple[str, ...] = ()
     if kind == "run":
         scores, notes = _run_scores(rest, data, missing)
