@@ -75,7 +75,7 @@ def test_train_predict_evaluate(engine, folder, capsys):
     assert main(typed) == 0
     out, _ = capsys.readouterr()
     card = load_model("model").card
-    assert out.startswith(f"model: {card['trees']} trees, ucro at alpha 2, from RankingData(15 queries, 150 documents")
+    assert out.startswith(f"model: {card['trees']} trees, ucro at alpha 2, from 15 queries, 150 documents")
     assert f"validation: nDCG(dcg='exp-log2')@10 {card['validation']['mean']:.4f}, urisk" in out
     assert (card["baselines"], card["stopped_on"]) == (["feature:1"], "urisk")
     names = {path.name for path in (folder / "model").iterdir()}
@@ -138,7 +138,7 @@ def test_the_recipe_needs_no_validation_queries_and_ranks_from_its_folder(folder
     typed = ["train", "--safe", "--train", "train.txt", "--baseline", "feature:1", "--trees", "5", "-o", "safe"]
     assert main(typed) == 0
     out = capsys.readouterr().out
-    assert " trees, lambdamart, from RankingData(" in out
+    assert " trees, lambdamart, from " in out
     assert "  guard: " in out
     assert "on queries that neither it nor the bags saw:\n    nDCG(dcg='exp-log2')@10 0." in out
     assert main(["predict", "safe", "test.txt", "-o", "safe.run"]) == 0
@@ -286,6 +286,7 @@ def test_interrupted_training_keeps_a_checkpoint_and_resumes_to_the_same_model(f
         (["--baseline", "feature:1", "--option", "spread=se"], "objective ucro has the options alpha; got spread"),
         (["--baseline", "feature:9"], "train.txt: no feature 9; they are numbered 1 to 4"),
         (["--baseline", "bm25"], "a baseline is given as feature:N, -feature:N, rank:N, order"),
+        (["--baseline", "train.txt"], "got 'train.txt' (did you mean run:train.txt?)"),
         (["--baseline", "run:no.run"], "no.run: no such file"),
         (["--baseline", "model:no"], "no: is not a folder of a trained model: no card.json in it"),
         (["--baseline", "scores:train.txt"], "train.txt:1: expected a finite number"),
@@ -316,7 +317,7 @@ def test_predict_widens_narrow_data_and_refuses_wide(folder, capsys):
     capsys.readouterr()
     assert main(["predict", "model", "narrow.txt", "-o", "narrow.run"]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("narrow.run: RankingData(1 query, 2 documents, 4 features), nDCG(dcg='exp-log2')@10 ")
+    assert out.startswith("narrow.run: 1 query, 2 documents, 4 features, nDCG(dcg='exp-log2')@10 ")
     assert err == "note: the data has no document ids; documents are named by query and place\n"
     assert {line.split()[2] for line in (folder / "narrow.run").read_text().splitlines()} == {"1-1", "1-2"}
     expected = "surefoot predict: wide.txt: features 1 to 7 are more than the expected 1 to 4; leave the others out"

@@ -161,7 +161,7 @@ def _print(card: Mapping[str, Any], output: Path) -> None:
     is_registered = card["engine"]["name"] != settings["engine"]
     steps = f"{settings['learner']} in {counted(card['trees'], 'step')}"
     grown = steps if is_registered else f"{card['trees']} trees"
-    print(f"{output}: {grown}, {_objective(settings)}, from RankingData({size})")
+    print(f"{output}: {grown}, {_objective(settings)}, from {size}")
     if "unguarded" in card:
         _print_guard(card)
     elif "validation" in card:
@@ -220,7 +220,7 @@ def run_predict(arguments: argparse.Namespace) -> int:
     write_text(arguments.output, "".join(run_lines(ranked_documents(data, scores), tag)))
     if arguments.write_qrels:
         write_text(arguments.write_qrels, "".join(qrels_lines(labelled_documents(data))))
-    print(f"{arguments.output}: {data!r}{_effectiveness(ranker, data, scores)}")
+    print(f"{arguments.output}: {data.size}{_effectiveness(ranker, data, scores)}")
     return 0
 
 

@@ -96,10 +96,14 @@ class RankingData:
                 f"{self.labels[bad[0]]:g}"
             )
 
-    def __repr__(self) -> str:
+    @property
+    def size(self) -> str:
+        """The numbers of queries, documents and features, in words."""
         rows, columns = self.features.shape
-        size = f"{counted(len(self.queries), 'query')}, {counted(rows, 'document')}, {counted(columns, 'feature')}"
-        return f"RankingData({size})"
+        return f"{counted(len(self.queries), 'query')}, {counted(rows, 'document')}, {counted(columns, 'feature')}"
+
+    def __repr__(self) -> str:
+        return f"RankingData({self.size})"
 
     def __len__(self) -> int:
         """The number of queries."""
