@@ -83,7 +83,7 @@ FEW = 6
 MOST_ROWS = 80
 """More rows do not fit on a page."""
 
-_CLOSE, _FAR, _FARTHER, _CLEAR = 4.0, 11.0, 20.0, 5.0
+_REACHES, _CLEAR = (4.0, 11.0, 20.0, 36.0), 5.0
 """Distances in points between a name and its own point, and between a name and other points."""
 _HAIR: dict[str, Any] = {"arrowstyle": "-", "linewidth": 0.4, "shrinkA": 0}
 _ASIDE, _ASKEW = ((1, 0), (-1, 0), (0, 1), (0, -1)), ((1, 1), (1, -1), (-1, 1), (-1, -1))
@@ -341,7 +341,7 @@ def label_points(
     axes.get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
     at = axes.transData.transform(points)
     sides = _ASKEW + _ASIDE if crossed else _ASIDE + _ASKEW
-    offsets = [(side, reach) for reach in (_CLOSE, _FAR, _FARTHER) for side in sides]
+    offsets = [(side, reach) for reach in _REACHES for side in sides]
     frame, taken = axes.get_window_extent(), list[Bbox]()
     for index in which:
         note = axes.annotate(
@@ -349,10 +349,10 @@ def label_points(
         )
         note.set_path_effects([withStroke(linewidth=1.5, foreground="white")])
         others = np.delete(at, index, axis=0)
-        costs = [_cost(_put(note, side, reach), others, taken, frame) + reach / 100 for side, reach in offsets]
+        costs = [_cost(_put(note, side, reach), others, taken, frame) + reach**3 / 1e4 for side, reach in offsets]
         side, reach = offsets[int(np.argmin(costs))]
         taken.append(_put(note, side, reach))
-        if reach > _CLOSE:  # a thin line from the name to its point
+        if reach > _REACHES[0]:  # a thin line from the name to its point
             line = {**_HAIR, "color": QUIET, "shrinkB": 1}
             axes.annotate("", note.xy, note.get_position(), textcoords="offset points", arrowprops=line)
 
@@ -367,8 +367,6 @@ def _put(note: Annotation, side: tuple[int, int], reach: float) -> Bbox:
 
 
 def _cost(box: Bbox, points: FloatArray, taken: Sequence[Bbox], frame: Bbox) -> float:
-    """How much a note at this position hides; leaving the frame costs most."""
+    """How much a note at this position hides; covering another note or leaving the frame costs most."""
     inside = frame.containsx(box.x0) and frame.containsx(box.x1) and frame.containsy(box.y0) and frame.containsy(box.y1)
-    return float(
-        box.padded(_CLEAR).count_contains(points) + 5 * box.padded(2).count_overlaps(taken) + 10 * (not inside)
-    )
+    return float(box.padded(_CLEAR).count_contains(points) + 50 * (box.padded(2).count_overlaps(taken) + (not inside)))

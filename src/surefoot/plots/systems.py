@@ -131,7 +131,7 @@ def profile(
         lines = _draw(axes, curves, named, drawstyle="steps-pre")
         axes.set(xlim=(low, top if top > low else low + 1), ylim=(0, 1.02))
         axes.set(xlabel=style.label_text(scores.measure, 40), ylabel="share of topics scoring that or more")
-        style.legend(axes, lines, named, loc="upper right")
+        style.legend(axes, lines, named, loc="upper right", frameon=True, framealpha=0.8, edgecolor="none")
     return axes
 
 
