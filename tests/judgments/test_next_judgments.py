@@ -90,7 +90,7 @@ def test_judging_all_that_is_named_settles_it(tmp_path, capsys):
     rows = list(csv.DictReader((tmp_path / "to.csv").read_text().splitlines()))
     assert list(rows[0]) == ["topic", "document", "priority", "reason", "query"]
     assert rows[0]["query"] == f"query {rows[0]['topic']}"
-    assert "U_Risk of the candidate once all is judged" in capsys.readouterr().err
+    assert "the expected verdict on U_Risk once all documents are judged" in capsys.readouterr().err
     (tmp_path / "new.qrels").write_text("".join(f"{row['topic']} 0 {row['document']} 1\n" for row in rows))
     assert main(["judge", "--merge", judged, "--qrels", str(qrels), "-o", merged]) == 0
     assert f"{len(rows)} of them new" in capsys.readouterr().err

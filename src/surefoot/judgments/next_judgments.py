@@ -214,8 +214,8 @@ def _notes(verdict: str, chances: Mapping[str, float], is_enough: bool, unjudged
     if not unjudged:
         return (f"U_Risk of the candidate: {word(verdict)}; all documents of the two rankings are judged",)
     others = ", ".join(f"{word(name)} {100 * chances[name]:.0f} %" for name in VERDICTS if name != verdict)
-    likely = f"{word(verdict)}, {100 * chances[verdict]:.0f} % ({others})"
-    note = f"U_Risk of the candidate once all is judged: {likely}"
+    likely = f"{word(verdict)} (probability {100 * chances[verdict]:.0f} %; {others})"
+    note = f"the expected verdict on U_Risk once all documents are judged: {likely}"
     rest = f"{left} of the two rankings unjudged"
     return note, rest + ("; the verdict is probable enough, so none needs to be judged" if is_enough else "")
 

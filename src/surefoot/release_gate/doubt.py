@@ -186,9 +186,10 @@ def _note(unjudged: tuple[tuple[tuple[str, str], ...], ...], given: object, n_dr
     """The grades that are in doubt, in words."""
     number, queries = sum(map(len, unjudged)), sum(map(bool, unjudged))
     where = f"{counted(number, 'unjudged document')} of {counted(queries, 'query')}"
+    drawn = f"the verdict allows for {n_draws:,} draws of"
     if given != "none":
-        return f"all grades are drawn {n_draws:,} times" + (f", also those of {where}" if number else "")
-    return f"the grades of {where} are drawn {n_draws:,} times" if number else "no unjudged document can matter"
+        return f"{drawn} all grades" + (f", also those of {where}" if number else "")
+    return f"{drawn} the grades of {where}" if number else "no unjudged document can matter"
 
 
 def same_rankings(scores: Scores, candidate: str, baseline: str) -> bool:
