@@ -131,7 +131,7 @@ def test_it_goes_on_after_the_queries_that_are_done(server, ask, tmp_path, capsy
     server.behave = lambda handler: len(server.asked) == 2 and handler.answer(400)
     assert ask() == 2
     with (tmp_path / "new.run.partial").open("a") as file:
-        file.write('["cut o')
+        file.write('["')  # cut off
     server.behave, server.asked[:] = (lambda handler: False), []
     assert ask() == 0
     assert server.asked == list(HITS)[1:]
@@ -139,6 +139,23 @@ def test_it_goes_on_after_the_queries_that_are_done(server, ask, tmp_path, capsy
     (tmp_path / "new.run.partial").write_text('["other", "1", []]\n')
     assert ask() == 2
     assert "another request" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["notes of mine", "7\n", "null\n", "[" * 100_000 + "\n", '["{}", ["1"], []]\n', '["{}", "1", [[2]]]\n',
+     '["{}", "1", [["d1", "x"]]]\n', '["{}", "1", [["d1", NaN]]]\n'],
+)  # fmt: skip
+def test_another_file_in_the_place_of_kept_answers_is_left_alone(server, ask, tmp_path, capsys, content):
+    server.behave = lambda handler: len(server.asked) == 2 and handler.answer(400)
+    assert ask() == 2
+    kept = tmp_path / "new.run.partial"
+    written = content.replace("{}", json.loads(kept.read_text())[0])
+    kept.write_text(written)
+    capsys.readouterr()
+    assert ask() == 2
+    assert "answers to another request" in capsys.readouterr().err
+    assert kept.read_text() == written
 
 
 def test_nothing_is_kept_before_the_first_answer(server, ask, tmp_path):
@@ -155,8 +172,11 @@ def test_a_redirect_is_not_followed(server, ask, capsys):
 
 
 @pytest.mark.parametrize(
-    "body", [b"<html>", b"[]", b'{"hits": 7}', b'{"hits": {"hits": [{}]}}', b"[" * 100_000, b"\xff"]
-)
+    "body",
+    [b"<html>", b"[]", b'{"hits": 7}', b'{"hits": {"hits": [{}]}}', b"[" * 100_000, b"\xff",
+     *(b'{"hits": {"hits": [{"_id": "d", "_score": %b}]}}' % score for score in (b"NaN", b"9" * 400, b'"1"', b"true")),
+     b'{"hits": {"hits": [{"_id": null}]}}', b'{"hits": {"hits": [{"_id": ["d"]}]}}'],
+)  # fmt: skip
 def test_wrong_answers(server, ask, capsys, body):
     server.behave = lambda handler: handler.answer(200, body)
     assert ask() == 2

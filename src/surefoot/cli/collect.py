@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import sys
 import time
@@ -20,7 +19,9 @@ from urllib.request import HTTPRedirectHandler, Request
 from surefoot.cli.inputs import progress
 from surefoot.cli.options import QUERIES, Command, NewFile, number, option
 from surefoot.errors import SurefootError, counted, listed
+from surefoot.io.files import parse_json, read_bytes
 from surefoot.io.http import bounded_opener
+from surefoot.io.shapes import fits
 
 PLACE = "{{query}}"
 AUTHORIZATION = "SUREFOOT_AUTHORIZATION"
@@ -111,12 +112,12 @@ def filled(template: Any, query: str) -> Any:
 def ranking(answer: Any) -> list[tuple[str, float]]:
     """The documents in an answer, best first; without scores the order gives them."""
     if "hits" in answer:
-        hits = [(hit["_id"], hit.get("_score")) for hit in answer["hits"]["hits"]]
+        hits = [[hit["_id"], hit.get("_score")] for hit in answer["hits"]["hits"]]
     else:
-        hits = [(hit["id"], hit.get("score")) for hit in answer["response"]["docs"]]
+        hits = [[hit["id"], hit.get("score")] for hit in answer["response"]["docs"]]
     if any(score is None for _, score in hits):
-        hits = [(name, -rank) for rank, (name, _) in enumerate(hits, start=1)]
-    if not all(math.isfinite(score) for _, score in hits):
+        hits = [[name, -rank] for rank, (name, _) in enumerate(hits, start=1)]
+    if not fits(hits, [[(str, int), float]]):
         raise ValueError
     return [(str(name), float(score)) for name, score in hits]
 
@@ -162,8 +163,6 @@ def _is_writable(name: str) -> bool:
 
 
 def _engine(arguments: argparse.Namespace) -> Engine:
-    from surefoot.io.files import parse_json, read_bytes
-
     parts = urlsplit(arguments.url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SurefootError("--url takes an address that begins with http:// or https://")
@@ -183,17 +182,18 @@ def _engine(arguments: argparse.Namespace) -> Engine:
 def _kept(path: Path, request: str) -> Iterator[tuple[str, list[tuple[str, float]]]]:
     """What an earlier call was answered to the same request; a line that was cut off is left out."""
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    start = json.dumps([request])[:-1].encode()
     for line in lines:
-        if not line.endswith(b"\n"):
+        if not line.endswith(b"\n") and line.startswith(start[: len(line)]):
             os.truncate(path, sum(map(len, lines[:-1])))
             return
         try:
-            made, topic, documents = json.loads(line)
+            answer = parse_json(line)
         except ValueError:
-            made = None
-        if made != request:
+            answer = None
+        if not fits(answer, [request.__eq__, str, [[str, float]]]):
             raise SurefootError(f"{path} has answers to another request; remove it, or write to another file")
-        yield topic, [(name, score) for name, score in documents]
+        yield answer[1], [(name, score) for name, score in answer[2]]
 
 
 COMMANDS = {
