@@ -203,3 +203,21 @@ def test_wrong_arguments_leave_the_server_running(arguments, message):
     params = {"name": "gate", "arguments": arguments}
     answer = respond(json.dumps({"id": 1, "method": "tools/call", "params": params}))
     assert message in answer["error"]["message"]
+
+
+@pytest.mark.parametrize("key", ["ratchet", "sequential"])
+def test_a_tool_writes_no_file_that_the_configuration_names(key, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scores.csv").write_text("topic,old,new\nq1,0.5,0.25\nq2,1,0\n")
+    (tmp_path / "surefoot.toml").write_text(f'[gate]\n{key} = "kept.json"\n')
+    params = {"name": "gate", "arguments": {"scores": ["scores.csv"], "candidate": "new", "baseline": "old"}}
+    answer = respond(json.dumps({"id": 1, "method": "tools/call", "params": params}))
+    assert "only written by surefoot gate" in answer["error"]["message"]
+    assert not (tmp_path / "kept.json").exists()
+
+
+@pytest.mark.parametrize("name", ["NaN", "1e999", "0.5", "[1]", "null"])
+def test_an_answer_repeats_only_ids_that_the_protocol_has(name):
+    answer = respond(f'{{"id": {name}, "method": "ping"}}')
+    assert answer["id"] is None
+    assert "as the id" in answer["error"]["message"]

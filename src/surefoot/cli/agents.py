@@ -57,6 +57,8 @@ def respond(line: str) -> dict[str, Any] | None:
         return {"id": None, "error": {"code": -32600, "message": "expected a request with a method"}}
     if "id" not in request:
         return None
+    if not isinstance(request["id"], str | int):
+        return {"id": None, "error": {"code": -32600, "message": "expected text or a whole number as the id"}}
     given = request.get("params") or {}
     try:
         return {"id": request["id"], "result": _result(request["method"], given if isinstance(given, dict) else {})}
@@ -132,10 +134,14 @@ def _words(name: str, given: Mapping[str, Any]) -> Iterator[str]:
 
 def _call(name: Any, given: Any) -> dict[str, Any]:
     """Run a command; what it refuses is a result that says so."""
+    from surefoot.release_gate.config import read_options
+
     if not isinstance(given, dict):
         raise SurefootError("arguments must be an object")
     if name not in TOOLS:
         raise SurefootError(f"unknown tool {name!r}; there are {', '.join(TOOLS)}")
+    if name == "gate" and ((options := read_options()).ratchet or options.sequential):
+        raise SurefootError("surefoot.toml names a file that is only written by surefoot gate")
     runs_first = sorted(given.items(), key=lambda item: item[0] != "runs")  # after --scores they would be scores
     words = [name, *_words(name, dict(runs_first)), "--format=json"]
     out, messages = io.StringIO(), io.StringIO()
