@@ -35,6 +35,13 @@ def test_plain(tmp_path):
     assert read_bytes(tmp_path / "a.run") == TEXT
 
 
+@pytest.mark.parametrize("name", ["a\0b.run", "\ud800.run", "x" * 300])
+def test_a_name_that_no_file_can_have(name):
+    """As a configuration or an agent may give it."""
+    with pytest.raises(InputError, match="can't be read: "):
+        read_bytes(name)
+
+
 def test_compression_is_told_by_the_first_bytes(tmp_path, kind):
     (tmp_path / "named-otherwise.txt").write_bytes(PACK[kind](TEXT))
     assert read_bytes(tmp_path / "named-otherwise.txt") == TEXT

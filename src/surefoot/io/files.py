@@ -89,8 +89,8 @@ def _raw(path: PathLike) -> bytes:
         raise InputError(path, "no such file") from None
     except IsADirectoryError:
         raise InputError(path, "is a folder; name the files in it") from None
-    except OSError as error:
-        raise InputError(path, f"can't be read: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        raise InputError(path, f"can't be read: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _kind(start: bytes) -> str | None:
