@@ -21,6 +21,7 @@ from unittest.mock import patch
 from surefoot import _process
 from surefoot.errors import SurefootError
 from tests.fuzz.commands import OPTIONS
+from tests.fuzz.edited import EDITED
 from tests.fuzz.formats import FORMATS, Format
 from tests.fuzz.objects import OBJECTS
 from tests.fuzz.subject import Subject
@@ -77,7 +78,7 @@ def of_file(form: Format) -> Subject:
     return Subject(lambda seed: mutated(good(), seed), read, form.slow)
 
 
-SUBJECTS = {**{name: of_file(form) for name, form in FORMATS.items()}, **OBJECTS, **OPTIONS}
+SUBJECTS = {**{name: of_file(form) for name, form in FORMATS.items()}, **OBJECTS, **OPTIONS, **EDITED}
 
 
 def outcomes(name: str, inputs: int, folder: Path, seed: int = 0) -> Iterator[tuple[Any, str]]:

@@ -205,7 +205,7 @@ def test_a_file_of_0_2_is_served_under_the_present_name(kind, former, tmp_path):
         ({"weight": "0.5"}, "expected finite numbers"),
         ({"weight": -1.0}, "must be 0 or more"),
         ({"safety": 2.0}, "must lie from 0 to 1"),
-        ({"scale": {"spread": 0.0, "floor": 0.0, "top": 1.0}}, "spread and top above 0"),
+        ({"scale": {"spread": 0.0, "floor": 0.0, "top": 1.0}}, "spread and top of at least 1e-100"),
         ({"scale": {}}, "a scale has the fields spread, floor, top"),
         ({"trees": [{}]}, "a tree has the fields"),
         ({"features": ["x"]}, "over other features"),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._alignment import LARGEST
 from surefoot._typing import BoolArray, FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, SurefootError, choose
 from surefoot.guard.pairs import Pair, Scale, Scored, baseline_term, falling_in_queries, sorted_in_queries
@@ -111,8 +112,8 @@ class Guard:
 
     def __post_init__(self) -> None:
         choose(self.kind, KINDS, "the kind of a guard")
-        if not 0 <= self.weight < np.inf:
-            raise SurefootError(f"the weight of a guard must be 0 or more; got {self.weight:g}")
+        if not 0 <= self.weight <= LARGEST:
+            raise SurefootError(f"the weight of a guard must be 0 or more, and finite; got {self.weight:g}")
         if not 0 <= self.safety <= 1:
             raise SurefootError(f"the safety of a guard must lie from 0 to 1; got {self.safety:g}")
         if (self.kind == SECOND_STAGE) != bool(self.trees):

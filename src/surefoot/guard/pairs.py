@@ -21,6 +21,9 @@ Value = TypeVar("Value")
 LONG = 100
 """Average number of documents of a query from which queries are sorted one by one."""
 
+SMALLEST = 1e-100
+"""The smallest unit of scores."""
+
 TOP = 10
 """The depth of the overlap of two rankings."""
 
@@ -207,15 +210,15 @@ class Scale:
     top: float = 1.0
 
     def __post_init__(self) -> None:
-        if not all(np.isfinite(value) for value in asdict(self).values()) or self.spread <= 0 or self.top <= 0:
-            raise SurefootError("the scale of a guard needs finite numbers, spread and top above 0")
+        if not all(np.isfinite(value) for value in asdict(self).values()) or min(self.spread, self.top) < SMALLEST:
+            raise SurefootError(f"the scale of a guard needs finite numbers, spread and top of at least {SMALLEST:g}")
 
     @classmethod
     def of(cls, pair: Pair) -> Scale:
         """The scale of these queries."""
         floor = min(0.0, float(pair.baseline.filled.min()))
         spread, top = float(pair.candidate.spread.mean()), float((pair.baseline.highest - floor).mean())
-        return cls(spread if spread > 0 else 1.0, floor, top if top > 0 else 1.0)
+        return cls(spread if spread >= SMALLEST else 1.0, floor, top if top >= SMALLEST else 1.0)
 
 
 def baseline_term(pair: Pair, scale: Scale) -> FloatArray:

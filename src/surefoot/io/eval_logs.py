@@ -69,7 +69,7 @@ def _number(value: Any) -> float | None:
         return _GRADES[value]
     try:
         return parse_number(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

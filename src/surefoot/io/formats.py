@@ -146,7 +146,7 @@ def read_content(source: Source, holds: Holds) -> Content | None:
             if holds != "scores":
                 return Content([*content])
             return Content(*eval_logs.table_of(source.path, content), noun="items")
-    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RuntimeError) as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0][:80]
         message = f"begins like {found.name}, but does not have its form ({reason})"
         raise InputError(source.path, message) from None

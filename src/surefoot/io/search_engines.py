@@ -63,6 +63,8 @@ def read_experiment(source: Source) -> Table:
         for one in objects_with(source.json, "documentIds")
         for rank, document in enumerate(one["documentIds"], start=1)
     ]
+    if not rows:
+        raise InputError(source.path, "an experiment without documents")
     return Table(("system", "topic", "document", "rank"), [*zip(*rows, strict=True)])
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._version import __version__
-from surefoot.errors import InputError
+from surefoot.errors import InputError, listed
 from surefoot.io.atomic import digest_of, remove, write_text
 from surefoot.io.files import parse_json
 from surefoot.io.shapes import fits
@@ -71,7 +71,7 @@ def refuse_other_request(path: object, stored: Request, expected: Request, advic
     """
     other = [name for name in sorted({*expected, *stored}) if expected.get(name) != stored.get(name)]
     if other:
-        raise InputError(path, f"belongs to a training with another {', '.join(other)}; {advice}")
+        raise InputError(path, f"belongs to a training with another {listed(other)}; {advice}")
 
 
 def request_of(run: Run, baselines: Baselines, weight: Any) -> dict[str, Any]:

@@ -75,6 +75,9 @@ class State:
 
     def with_items(self, items: Mapping[str, Item]) -> State:
         """The same with new items added; within a batch the order is that of a hash of the names."""
+        found = {**items, **self.items}
+        if len({tuple(map(len, item.scores)) for item in found.values()}) > 1:
+            raise SurefootError(f"items that arrived before have scores of other systems or measures; {_REMEDY}")
         for name, item in items.items():
             if name in self.items and self.items[name] != item:
                 raise SurefootError(

@@ -60,7 +60,8 @@ def named_loosened(own: Mapping[str, Any], account: Accepted, pin: bool) -> tupl
     before = account.pinned or account.rules
     then = "pinned" if account.pinned else "before"
     names = looser_than(own, before) if before else []
-    if before.get("holdout") and not (account.pinned and not pin) and set(own["protected"]) - set(before["protected"]):
+    more = set(own["protected"]) - set(rules_of(before).protected)
+    if more and before.get("holdout") and not (account.pinned and not pin):
         names.append("protected")  # these are never held out
     loosened = tuple(f"{flag(name)} {_shown(name, own)} ({then}: {_shown(name, before)})" for name in names)
     if not account.pinned:
@@ -78,7 +79,8 @@ def held_to(policy: Policy, own: Mapping[str, Any], pinned: Mapping[str, Any]) -
             f"the ratchet file pins {'; '.join(given)}: give the same, or pin other ones by --pin --loosen"
         )
     held = {name: pinned[name] for name in PINNED_OPTIONS}
-    return replace(policy, rules=policy.rules.pinned_to(rules_of(pinned)), keep_open=pinned["protected"], **held)
+    rules = rules_of(pinned)
+    return replace(policy, rules=policy.rules.pinned_to(rules), keep_open=rules.protected, **held)
 
 
 def rules_of(options: Mapping[str, Any]) -> Rules:
@@ -88,7 +90,8 @@ def rules_of(options: Mapping[str, Any]) -> Rules:
 
 def _shown(name: str, options: Mapping[str, Any]) -> str:
     """The value of an option, for a note."""
-    value = rules_of(options).limit(name) if name in LIMITS else options[name]
+    rules = rules_of(options)
+    value = options[name] if name in OTHER_OPTIONS else rules.limit(name) if name in LIMITS else getattr(rules, name)
     if isinstance(value, list | tuple):
         return listed(map(str, value)) if value else "none"
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
