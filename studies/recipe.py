@@ -129,7 +129,7 @@ def guarded_outcomes(name: str, baseline: str, draw: int, fold: int) -> Arrays:
     full = trial.fit_trees(trial.queries)
     guards = {
         UNGUARDED: Guard(),
-        RECIPE: trial.priced()[0],
+        RECIPE: trial.strongest()[0],
         FIXED: full.blended(0.5, 0.2),
         FULL: full,
         INTERPOLATED: Guard("interpolation", 0.6, Scale.of(unseen)),

@@ -92,7 +92,7 @@ def test_a_second_stage_that_the_mean_can_not_bear_is_weakened_or_left_out(
     pair = Pair.of(data.column("1").astype(np.float64), trained.out_of_bag, data.bounds)
     judged = LabelledPair(pair, data.labels.astype(np.float64), Metric(cutoff=10).bind(data.labels, data.bounds))
     trial = Trial(judged, np.arange(QUERIES), ("second-stage",), 0.5, QUICK.seed)
-    full, (found, values) = trial.fit_trees(trial.queries), trial.priced()
+    full, (found, values) = trial.fit_trees(trial.queries), trial.strongest()
     assert found == full
     for fold in range(5):  # values are of queries that the trees did not see
         other = trial.fit_trees(trial.queries[trial.fold != fold])
@@ -101,7 +101,7 @@ def test_a_second_stage_that_the_mean_can_not_bear_is_weakened_or_left_out(
     for bearable in range(5):
         means = {strength: unguarded - (STRENGTHS.index(strength) >= bearable) for strength in STRENGTHS}
         monkeypatch.setattr(Trial, "_unseen", lambda _, strength, means=means: means[strength])
-        weaker, values = trial.priced()
+        weaker, values = trial.strongest()
         strength = (0.0, *STRENGTHS)[bearable]
         assert weaker == (full.blended(strength) if bearable else Guard())
         assert weaker.card.get("strength", 0.0) == strength
@@ -148,7 +148,7 @@ def test_rows_in_any_order_need_their_queries(data: RankingData, model: Model) -
     for query in range(0, QUERIES, 20):
         own = np.flatnonzero(qid[mixed] == query)
         np.testing.assert_array_equal(np.argsort(-shuffled[own]), np.argsort(-expected[mixed][own]))
-    with pytest.raises(SurefootError, match="must know which documents are of one query; give RankingData, or qid"):
+    with pytest.raises(SurefootError, match="must know the query of each document; give RankingData, or qid"):
         model.predict(data.features)
 
 

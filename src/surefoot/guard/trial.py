@@ -175,7 +175,7 @@ class Trial:
         found = best_threshold(gains[inside], highest[self.queries][inside])
         return Guard(kind, threshold=min(found, LARGEST_THRESHOLD))
 
-    def priced(self) -> tuple[Guard, FloatArray]:
+    def strongest(self) -> tuple[Guard, FloatArray]:
         """The strongest second stage whose cost in the mean is acceptable, and its metric on unseen queries.
 
         Whether it helps on a few hundred queries is mostly chance, so only its cost decides.

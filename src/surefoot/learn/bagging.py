@@ -92,7 +92,7 @@ class Guarding:
         measures: dict[str, Any] = {}
         if settings.guard == SECOND_STAGE and budget is None and not few:
             trial = Trial(judged, np.arange(queries), (SECOND_STAGE,), ALPHA, settings.seed)
-            guard, values = trial.priced()
+            guard, values = trial.strongest()
             guard = replace(guard, card={"measure": measure, "queries": len(trial), **guard.card})
             measures = {"validation": validation.measures_of(values[counts])}
         else:

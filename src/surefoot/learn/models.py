@@ -46,8 +46,8 @@ MODEL_FILES = {"lightgbm": "model.txt", "xgboost": "model.json"}
 UNGUARDED_FILES = {"lightgbm": "unguarded-trees.txt", "xgboost": "unguarded-trees.json"}
 """The name of the file of a guarded model's trees, by engine."""
 NEEDS_QUERIES = (
-    "the model is guarded by its baseline's ranking, or knows a feature of the query, so it must know which documents "
-    "are of one query; give RankingData, or qid"
+    "the model uses its baseline's ranking or a feature of the query, so it must know the query of each document; give "
+    "RankingData, or qid"
 )
 UNGUARDED = "These trees are of a guarded model and rank without its guard: use surefoot, or `surefoot export`.\n"
 """The first line of a guarded model's trees, so that engines refuse the file."""

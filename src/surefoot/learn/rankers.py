@@ -371,7 +371,7 @@ def _weight(given: Any, X: Any, queries: int, order: npt.NDArray[np.intp]) -> An
 
 
 def _row_weights(given: Any, X: Any) -> npt.NDArray[Any]:
-    """Weights of rows as scikit-learn validates them; before version 1.9 it takes zeros."""
+    """Weights of rows as scikit-learn validates them; its versions before 1.9 accept weights that are all 0."""
     weights: npt.NDArray[Any] = _check_sample_weight(given, X, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("Sample weights are all 0; give at least one above 0.")

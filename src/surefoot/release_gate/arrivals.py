@@ -63,7 +63,7 @@ class State:
         return [[name, item.scores, item.segment, item.emptied] for name, item in self.items.items()]
 
     def asked(self, question: Mapping[str, Any]) -> tuple[State, list[str]]:
-        """Return the same state if the question is, else a new one that keeps this one as earlier, with a note."""
+        """Return this state if the question is the same, else a new state that keeps this one as earlier, and notes."""
         if not self.items or question == self.question:
             return replace(self, question=question), []
         differs = [name for name in question if question[name] != self.question.get(name)]

@@ -43,7 +43,7 @@ DEEPEST = 100
 def accept(
     scores: Scores | Sequence[Scores], result: GateResult, before: Accepted | None = None, missing: Missing = "error"
 ) -> Accepted:
-    """The accepted form of a gate's candidate.
+    """The content of a ratchet file once a gate's candidate is accepted.
 
     Parameters
     ----------

@@ -61,8 +61,8 @@ class Rules:
         hold however often one looks; see `SequentialGate`.
     level
         How often a candidate whose change has no effect may fail. A candidate passes if its mean loss is beyond the
-        limit with a probability of at most three times the level, its tail with one of at most 1.5 times. With strict
-        and sequential evidence: how often the gate may be wrong, in each direction.
+        limit with a probability of at most three times the level, and its tail with at most 1.5 times the level. With
+        strict and sequential evidence: how often the gate may be wrong, in each direction.
     decide
         Decide undecided rules at this probability, between 0.5 and 1: pass if every limit holds with at least this
         probability, fail if one is exceeded with it. None: leave them undecided.

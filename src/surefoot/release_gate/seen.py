@@ -22,7 +22,16 @@ import numpy as np
 from surefoot._process import generator
 from surefoot._typing import FloatArray
 from surefoot.release_gate.checker import Checker, Statistic, tail_of, worst_loss
-from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, SLACK, Finding, Resolution, ScoredPair, Verdict
+from surefoot.release_gate.finding import (
+    MOST_QUERIES,
+    SHOWN,
+    SLACK,
+    Finding,
+    Resolution,
+    ScoredPair,
+    Verdict,
+    two_digits,
+)
 from surefoot.risk.distributions import normal_cdf, normal_quantile, student_p
 from surefoot.risk.moments import Moments, tail_count
 from surefoot.stats.inference import POWER
@@ -332,7 +341,7 @@ class SeenChecker(Checker):
         while high - low > max(1.0, 0.02 * (high - n)):
             middle = (low + high) / 2
             low, high = (low, middle) if decided(middle) >= POWER else (middle, high)
-        return int(float(f"{max(high - n, FEWEST_QUERIES - n, 1):.2g}"))
+        return two_digits(max(high - n, FEWEST_QUERIES - n, 1))
 
     def severity(self, finding: Finding) -> float:
         return -(finding.probability or 0.0)

@@ -14,7 +14,7 @@ import numpy as np
 from surefoot._typing import BoolArray, FloatArray
 from surefoot.errors import counted
 from surefoot.release_gate.checker import Checker, Statistic
-from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, Finding, Resolution, Verdict
+from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, Finding, Resolution, Verdict, two_digits
 from surefoot.release_gate.rules import Rules
 from surefoot.stats.mean_bounds import betting_capital, tail_capital
 
@@ -107,7 +107,7 @@ class SequentialChecker(Checker):
         if not bet.values.size:
             return None
         more = (bet.needed(wanted) - bet.values.size) * len(self.pair.topics) / bet.values.size
-        return _rounded(max(more, 1)) if more <= MOST_QUERIES else None
+        return two_digits(max(more, 1)) if more <= MOST_QUERIES else None
 
     def resolution(self) -> Resolution:
         """The number of items at which a candidate without effect passes."""
@@ -121,7 +121,7 @@ class SequentialChecker(Checker):
         wanted = (np.log(1 / self.rules.level), np.inf)
         rules = [rule for rule in self.rules_on if rule in ("mean", "tail")]
         bets = [checker.bet(one) for rule in rules for one in checker.statistics(rule)]
-        return _rounded(min(max((bet.needed(wanted) for bet in bets), default=1), MOST_QUERIES))
+        return two_digits(min(max((bet.needed(wanted) for bet in bets), default=1), MOST_QUERIES))
 
 
 def expected_items(loss: FloatArray, rules: Rules | None = None) -> dict[str, float]:
@@ -179,8 +179,3 @@ def _part(capital: float, wanted: float) -> str:
 def _noun(one: Statistic) -> str:
     """What the values of a statistic are."""
     return "changed query" if one.rule == "losses" else "query" if one.where is None else f"{one.where} query"
-
-
-def _rounded(items: float) -> int:
-    """A number of items with two digits."""
-    return int(float(f"{items:.2g}"))

@@ -23,6 +23,7 @@ from surefoot.release_gate.finding import (
     Resolution,
     ScoredPair,
     Verdict,
+    two_digits,
     worst_of,
 )
 from surefoot.risk.distributions import normal_quantile
@@ -162,7 +163,7 @@ class StrictChecker(Checker):
             return bool(found.high + margin <= limit or found.low - margin > limit)
 
         total = _smallest(decides, n + 1, n + MOST_QUERIES)
-        return None if total is None else int(float(f"{total - n:.2g}"))
+        return None if total is None else two_digits(total - n)
 
     def severity(self, finding: Finding) -> float:
         return finding.high or 0.0
