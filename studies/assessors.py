@@ -1,14 +1,14 @@
 """Would another assessor confirm a loss? Predicted and observed on TREC DL 2019, on topics and systems not fitted on.
 
-Protocol. NIST's judgments are the first, those of the two further assessors what is predicted. Runs and NIST's
+Protocol. NIST's judgments are the first; those of the two further assessors are predicted. Runs and NIST's
 judgments are reduced to the documents that the other assessor judged, so that both have judged everything. Topics and
 systems are split into halves at random; `Disagreement` is fitted to one half of the topics with the runs of one half of
 the systems, and predicts the other half of the topics for disjoint random pairs of the other systems, in both
 directions, for SPLITS splits. A pair's candidate is the one that loses on the topic by NIST's judgments. The fit on all
 topics is what Surefoot ships. The form of the model (among 12) was chosen with nDCG@10 on the splits of
 other seeds, 2019 and 2025; nothing was chosen on those reported, which have the seed below, but the topics are the
-same 43. The model of unjudged grades, which tells the votes for a document, has changed since for the sake of `holes`;
-that what one run alone has is no vote was chosen, between two, on the seeds 2019 and 2025.
+same 43. The model of unjudged grades, which gives the votes for a document, has changed since then to serve `holes`.
+Of its two forms, the one in which a document found by one run only has no vote was chosen on the seeds 2019 and 2025.
 """
 
 from __future__ import annotations

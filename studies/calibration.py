@@ -6,7 +6,7 @@ are drawn from it with replacement. `additive`: a difficulty of each topic plus 
 0 or 1. `ranks`: reciprocal ranks that 70 % of the topics share between systems, so that most differences are 0.
 `zeros`: difficulty plus noise, with two thirds of the topics 0 for every system. Without an effect all systems are
 exchangeable. With one, system 1 gains a little on most topics and loses much on a tenth of them; for power, it loses
-half of its score on a fifth of the topics. Formulas are written out here; only what is examined comes from the package.
+half of its score on a fifth of the topics. Formulas are written out here; only examined code comes from the package.
 
 The tables of the gate (its tiers, repeats) and of language models as judges, which need the public collections, come
 last.
@@ -58,7 +58,7 @@ Rates = dict[str, float]
 
 @dataclass(frozen=True)
 class Study:
-    """What is asked of a population: how it is changed, and the rates in so many draws of so many topics."""
+    """A question to a population: how it is changed, and the rates over draws of samples of topics."""
 
     title: str
     change: Callable[[FloatArray], FloatArray]
@@ -215,7 +215,7 @@ def power(scores: FloatArray, random: np.random.Generator, size: int, count: int
 
 
 def certificates(scores: FloatArray, random: np.random.Generator, size: int, count: int) -> Rates:
-    """Budgets that are exactly what is lost: each promise is broken."""
+    """Budgets equal to the true loss: each promise is broken."""
     budgets = [Budget(_lost(scores, of), of) for of in PROMISES]
     drawn = list(_draws(scores, random, size, count))
     return {
@@ -234,7 +234,7 @@ def _lost(scores: FloatArray, of: str) -> float:
 
 
 def gate_rules(scores: FloatArray, random: np.random.Generator, size: int, count: int) -> Rates:
-    """Limits that are exactly the truth: a rule that fails or passes is wrong, however often it can't tell."""
+    """Limits equal to the true loss: a rule that fails or passes is wrong, an undecided one is not."""
     loss = scores[0] - scores[1]
     truth = {"mean": loss.mean(), "risk": -value(-loss, 1.0).mean(), "losses": np.mean(loss > 0),
              "large-losses": _lost(scores, "loss20"), "tail": _lost(scores, "tail")}  # fmt: skip

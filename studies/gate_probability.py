@@ -154,7 +154,7 @@ def _needed(findings: Sequence[Finding]) -> float:
 
 
 def _is_decided(pair: FloatArray, more: float, rule: str | None, random: np.random.Generator) -> float:
-    """Whether a fresh sample with so many more queries decides the rule, or the gate."""
+    """Whether a fresh sample with this many more queries decides the rule, or the gate."""
     if more > MOST_QUERIES:
         return np.nan
     result = gate_of(pair[:, random.integers(pair.shape[1], size=SIZE + int(more))])

@@ -74,7 +74,7 @@ def _scores(values: FloatArray, name: str) -> Scores:
 
 
 def _adversaries(less: int) -> Result:
-    """Is any of many candidates accepted, all of which truly lose the tolerance, which is the most that may pass?
+    """Is any of many candidates accepted if each truly loses the tolerance, the largest loss that may pass?
 
     *Single try*: one candidate that nobody counts. *Ratcheted*: before every tenth candidate one that is truly better
     is asked about; if it is accepted, the next candidates lose the tolerance against that one.

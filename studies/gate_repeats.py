@@ -123,7 +123,7 @@ def _against_itself(count: int) -> Result:
 
 
 def _failed(cell: tuple[str, int, int], count: int) -> int:
-    """How many of so many gates of a system against itself fail."""
+    """The number of gates of a system against itself that fail."""
     kind, items, trials = cell
     random, draw = np.random.default_rng(seed_of(*cell)), SCORES[kind]
 

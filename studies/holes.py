@@ -1,23 +1,22 @@
 """Are losses real where judgments are missing? Judgments removed, predicted, and compared with the full ones.
 
 Protocol. The runs are reduced to the documents that are judged, so that the full judgments leave no hole. Judgments are
-removed as a shallower pool would: those stay that a random quarter of the runs (at least two) has among its first 3
-documents. Or as a pool without a group: of the documents among a candidate's first 10, those lose their judgments that
-no run of another group has among its first 10; runs belong to a group if their names begin with the same letters. Each
-of POOLS shallow pools (MORE_POOLS where there are at most SMALL runs) serves PAIRS random pairs of the runs outside it;
-each of LEFT_OUT random candidates one random baseline of another group. All runs vote; in the last table none, three or
-eight beside the pair, on MORE_POOLS pools of FEW_IN with another seed, with and without the factor that widens
-intervals where few runs vote. p_loss and the intervals are those of `credibility` without assessors, on topics where
-the two rankings have an unjudged document.
+removed in two ways. A shallower pool keeps the documents that a random quarter of the runs (at least two) has among its
+first 3. A pool without a group removes, among a candidate's first 10 documents, those that no run of another group has
+among its first 10; runs belong to a group if their names begin with the same letters. Each of POOLS shallow pools
+(MORE_POOLS where there are at most SMALL runs) serves PAIRS random pairs of the runs outside it; each of LEFT_OUT
+random candidates one random baseline of another group. All runs vote; in the last table none, three or eight beside the
+pair, on MORE_POOLS pools of FEW_IN with another seed, with and without the factor that widens intervals where few runs
+vote. p_loss and the intervals are those of `credibility` without assessors, on topics where the two rankings have an
+unjudged document.
 
 The form of `GradeModel` (profiles beside votes, effects of topics, the design effect, Student's t with 4 degrees of
 freedom) was chosen among 13 on TREC-COVID round 1, TREC DL 2019 and TREC Web 2012, with other seeds (100 to 105) than
-the one below. That what one run alone has among its first documents has weights of its own was chosen afterwards, among
-8 forms, on groups of 10 random runs of TREC-COVID and TREC DL 2019 with the seeds 600 to 603: there the intervals of
-U_Risk without a group's documents held 44 and 45 of 48, and 40 and 41 before. CODEC was not looked at, nor Web 2012 for
-this. The effects of the two runs' sides, with priors from the study of language models, were added in one form. The
-factor for few voters was chosen last, on 32 pairs of TREC DL 2019 with other seeds, among 1, 2 and 4 for two voting
-runs.
+the one below. Separate weights for documents that only one run ranks high were chosen afterwards, among 8 forms, on
+groups of 10 random runs of TREC-COVID and TREC DL 2019 with the seeds 600 to 603: there the intervals of U_Risk without
+a group's documents held 44 and 45 of 48, and 40 and 41 before. CODEC was not looked at, nor Web 2012 for this. The
+effects of the two runs' sides, with priors from the study of language models, were added in one form. The factor for
+few voters was chosen last, on 32 pairs of TREC DL 2019 with other seeds, among 1, 2 and 4 for two voting runs.
 """
 
 from __future__ import annotations
@@ -127,7 +126,7 @@ class Case:
 
 @dataclass
 class Collection:
-    """A collection of which every ranked document is judged."""
+    """A collection whose ranked documents are all judged."""
 
     measure: str
     grades: Grades
@@ -153,12 +152,12 @@ class Collection:
         return cls(measure, grades, rankings, runs, JudgedRuns.read(runs, as_qrels(grades), measure))
 
     def some(self, random: np.random.Generator, most: int) -> Collection:
-        """With at most so many of its runs, chosen at random."""
+        """With some of its runs, chosen at random."""
         names = sorted(random.permutation(list(self.rankings))[:most].tolist())
         return self.between({name: self.rankings[name] for name in names}, self.grades, self.measure)
 
     def shallow(self, random: np.random.Generator, pools: int, voters: int | None = None) -> Iterator[Case]:
-        """Pairs of runs with the judgments of some shallower pools; all other runs vote, or only so many."""
+        """Pairs of runs with the judgments of some shallower pools; all other runs vote, or only some of them."""
         for _ in range(pools):
             members = random.choice(list(self.runs), max(len(self.runs) // 4, 2), replace=False).tolist()
             kept = self.pooled(members)

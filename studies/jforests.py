@@ -1,4 +1,4 @@
-"""The spread of the authors' own code: what becomes of SARO and FARO as alpha grows."""
+"""The spread of the authors' own code: SARO and FARO as alpha grows."""
 
 from __future__ import annotations
 
