@@ -1,8 +1,8 @@
-"""Training on a Dask cluster of this machine's processes, beside one process: what the cluster itself costs.
+"""Training on a Dask cluster of processes on this machine, compared with one process: the cost of the cluster.
 
-More processes than cores can't be faster here. What shows is what joining, moving rows and adding up histograms take,
-how many bytes that moves, and how much memory a row takes; docs/studies/cluster.md reckons with these. The last table
-is the memory of the driver, where the scheduler runs too, by the number of queries.
+More processes than cores can't be faster here. The tables show the time to join, to move rows and to add up histograms,
+the bytes that are moved, and the memory of a row; docs/studies/cluster.md calculates with these. The last table is the
+memory of the driver, where the scheduler runs too, by the number of queries.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def slope(work: Any) -> tuple[float, float]:
 
 
 def traffic(client: Any, data: RankingData) -> float:
-    """Megabytes that a worker sends for a tree: what its sockets say, the median over workers and trees."""
+    """Megabytes that a worker sends for a tree, by its sockets: the median over workers and trees."""
     with tempfile.TemporaryDirectory() as folder:
         cluster = dask.DaskCluster(client)
         shards = split_data(data, baselines_of("feature:0", data), len(cluster.workers))

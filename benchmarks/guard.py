@@ -1,4 +1,4 @@
-"""Guards: one query of 100 documents in a service, and a whole run beside reading the two that it is made of."""
+"""Guards: one query of 100 documents in a service, and a whole run compared with reading its two inputs."""
 
 from __future__ import annotations
 

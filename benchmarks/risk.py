@@ -35,7 +35,7 @@ def by_surefoot(topics: int, shuffled: bool = False) -> None:
 
 
 def read(values: FloatArray) -> None:
-    """The sums of the rows, of the columns, and a look at each score with both known: no table needs less."""
+    """The limit: the sums of rows and columns, and one look at each score with both known."""
     for summary in (values.sum, values.max):
         summary(axis=1)
     values.sum(axis=0)

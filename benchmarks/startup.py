@@ -16,7 +16,7 @@ from benchmarks.runs import TOPICS, write_qrels, write_run
 from benchmarks.timing import BEFORE, TREC_EVAL, Times, medians, timed_process
 
 Commands = list[list[str]]
-"""What clears the way for a command, and the command."""
+"""The command that removes earlier output, and the command to time."""
 
 ROUNDS = 5
 PYTREC_EVAL = """
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def peers(folder: Path, runs: list[str], qrels: str) -> dict[str, Commands]:
-    """Others, and what any command in Python pays."""
+    """Other programs, and the cost of any command in Python."""
     found = {
         "limit: python -c 'import numpy'": process(folder, "-c", "import numpy"),
         "surefoot --help": process(folder, "-m", "surefoot", "--help"),

@@ -104,7 +104,7 @@ class Version:
 
 
 def with_before(name: str, function: Callable[..., object], *arguments: object) -> dict[str, Callable[[], object]]:
-    """A contestant, and the same of the earlier version where there is one, both alone in their processes then."""
+    """A contestant; with an earlier version both versions, each in a process of its own."""
     if not BEFORE:
         return {name: lambda: function(*arguments)}
     now, before = Version(str(Path(surefoot.__file__).parents[1])), Version(BEFORE)
@@ -117,7 +117,7 @@ def with_before(name: str, function: Callable[..., object], *arguments: object) 
 
 
 def serve() -> None:
-    """Do what standard input asks for, until it ends."""
+    """Run the calls that standard input asks for, until it ends."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     while True:

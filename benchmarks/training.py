@@ -1,7 +1,7 @@
 """A boosting iteration under each objective beside LightGBM's own lambdarank, on data of several shapes.
 
 The contestants train side by side, a few iterations each in turn, so that a busy machine is busy for all. The limit of
-whatever a custom objective can do is LightGBM that is handed the gradients of an earlier training.
+any custom objective is LightGBM with the gradients of an earlier training.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def training(title: str, name: str) -> Callable[[], object]:
 
 
 def recorded(params: dict[str, Any], dataset: Any, objective: Any) -> Callable[[Any, Any], Any]:
-    """The gradients of a training, handed out once more in the same order: the same trees, for nothing."""
+    """The gradients of an earlier training in the same order: the same trees, without computing gradients."""
     seen: list[Any] = []
 
     def record(scores: Any, data: Any) -> Any:
@@ -137,7 +137,7 @@ def recorded(params: dict[str, Any], dataset: Any, objective: Any) -> Callable[[
 
 @cache
 def real(name: str, every: int) -> tuple[Any, Any, Any]:
-    """Every so many queries of a data set."""
+    """Every n-th query of a data set."""
     data = load_data([name]).data
     data = data.select(np.arange(0, len(data), every))
     return data.features, data.labels, data.sizes

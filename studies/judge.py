@@ -122,7 +122,7 @@ def _each(
 def _outcomes(
     name: str, model: str | None, orders: tuple[str, ...], seed: int, number: int
 ) -> tuple[Outcomes, list[int]]:
-    """What each order shows of the pairs of some pools, and the pool of each pair; pairs that are done are kept."""
+    """The results of each order on the pairs of some pools, and the pool of each pair; finished pairs are kept."""
     whole, random = Collection.read(name), np.random.default_rng(seed)
     graded = () if model is None else (as_qrels(read_grades(data() / f"trec-dl-2019/qrels.llm-{MODELS[model]}.txt")),)
     rows: dict[str, list[FloatArray]] = {}
@@ -150,13 +150,13 @@ class Judging:
 
     @property
     def judged(self) -> Grades:
-        """What is judged at first."""
+        """The judgments at the start."""
         runs = self.case.pair.runs
         return {topic: {d: int(g) for d, g in runs.qrels.of_topic(topic).items()} for topic in runs.topics}
 
     @cached_property
     def start(self) -> tuple[JudgedPair, GradeModel]:
-        """The pair with what is judged at first, and its model."""
+        """The pair with the judgments at the start, and its model."""
         if not self.models:
             return self.case.pair, self.case.model
         pair = self._read(self.judged, self.models)
@@ -171,7 +171,7 @@ class Judging:
         return self._read(complete, ()).delta, self.case.full.delta[self.case.order]
 
     def follow(self, order: str) -> Outcomes:
-        """Judge in an order, and note what is known after each budget."""
+        """Judge in an order, and record the estimates after each budget."""
         self.random, judged, done = np.random.default_rng(self.seed), self.judged, 0
         (pair, model), truths = self.start, self.truths
         fixed = FIXED[order](self, pair) if order in FIXED else None
@@ -265,7 +265,7 @@ FIXED: dict[str, Callable[[Judging, JudgedPair], list[Document]]] = {
     "bandit": Judging.bandit,
     "random": Judging.at_random,
 }
-"""Orders that do not change with what is judged, but for the relevance of what they have passed."""
+"""Orders that depend on the judgments only by the relevance of the documents passed."""
 ASKED: dict[str, Callable[[Judging, JudgedPair, GradeModel], list[Document]]] = {
     "judge": Judging.judge,
     "greedy": Judging.greedy,
@@ -278,7 +278,7 @@ ASKED: dict[str, Callable[[Judging, JudgedPair, GradeModel], list[Document]]] = 
 
 @dataclass
 class Doubt:
-    """What each unjudged document's gain weighs in U_Risk, and the covariance of these gains.
+    """The weight of each unjudged document's gain in U_Risk, and the covariance of these gains.
 
     Where the model's parameters are known, gains vary by ``own``; what drawn parameters expect of them deviates by
     ``common`` from the mean (draws × documents, over the square root of the number of draws).
@@ -339,7 +339,7 @@ def _chances(
 
 
 def _gains(pair: JudgedPair) -> FloatArray:
-    """What a document of each grade counts at rank 1, before nDCG is divided by the value of the best ranking."""
+    """The gain of a document of each grade at rank 1, before nDCG is divided by the value of the best ranking."""
     measure = pair.runs.measure
     plain = replace(measure, norm="none") if measure.norm == "ideal" else measure
     alone = replace(pair, runs=replace(pair.runs, measure=plain))

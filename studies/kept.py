@@ -1,4 +1,4 @@
-"""What is done is kept on disk, so that a study that was stopped goes on."""
+"""Finished work is kept on disk, so that a stopped study resumes."""
 
 from __future__ import annotations
 

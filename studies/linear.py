@@ -1,4 +1,4 @@
-"""Linear rankers with a risk measure as their utility: what it does on unseen queries."""
+"""Linear rankers with a risk measure as their utility, on unseen queries."""
 
 from __future__ import annotations
 

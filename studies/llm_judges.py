@@ -98,7 +98,7 @@ class Split:
     pairs: list[tuple[str, str]]
 
     def compare(self, collection: Collection, model: str, shares: tuple[float, ...]) -> dict[str, FloatArray]:
-        """What is drawn for each pair, pairs × draws × topics, and the model's own grades give, by share."""
+        """The drawn values of each pair, pairs × draws × topics, and the model's own grades give, by share."""
         graded = self._grades_of(collection, model)
         found: dict[str, list[FloatArray]] = {}
         for share in shares:

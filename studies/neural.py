@@ -3,8 +3,8 @@
 Protocol, written before any test query was looked at.
 
 Data: MQ2008's own five folds (three parts train, one validates, one tests), baseline BM25 (feature 25), NDCG@10,
-queries without relevant documents count 0. Seeds 1, 2 and 3; what is reported of a test query (NDCG@10, what it loses,
-whether it loses) is the mean over the seeds. Differences have 95 % bootstrap intervals over the 784 queries, paired.
+queries without relevant documents count 0. Seeds 1, 2 and 3; the values of a test query (NDCG@10, its loss, whether it
+loses) are means over the seeds. Differences have 95 % bootstrap intervals over the 784 queries, paired.
 
 Rankers: LambdaMART (LightGBM, at most 100 trees of 7 leaves) and a network with a hidden layer of 64, ReLU and dropout
 0.2, on features standardised by the training queries, batches of 64 queries, AdamW, at most 20 epochs, memory of 512
@@ -85,7 +85,7 @@ def of_all_folds(parts: list[Split], seeds: tuple[int, ...], ranker: str, object
 
 
 def best_setting(split: Split, ranker: str, fold: int) -> Callable[[str, int], FloatArray]:
-    """What fits a ranker with the rate that is best on the fold's validation queries, with the plain objective."""
+    """The function that fits a ranker with the rate that is best in validation, with the plain objective."""
     if ranker == "trees":
         grid: list[Any] = [partial(fit_trees, split, rate) for rate in RATES[ranker]]
     else:

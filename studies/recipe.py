@@ -1,4 +1,4 @@
-"""What the recipe does on queries that had no part in training or choosing it, beside the same bags without a guard.
+"""The recipe on queries that had no part in training or choosing it, and the same bags without a guard.
 
 Protocol of 0.3, committed before its first run on a test query:
 
@@ -11,7 +11,7 @@ Protocol of 0.3, committed before its first run on a test query:
 - Measured are NDCG@10 (gains 2^label - 1) and F_Risk of each test query against the case's baseline; 95 % bootstrap
   intervals of the paired differences over queries. The number that counts is the average over the cases of each draw;
   the goal is 33 % less F_Risk at a mean of -0.3 % or better.
-- Beside it: the rule of version 0.2 (`Trial.priced`), the second stage at full strength, interpolation with a weight
+- Beside it: the rule of version 0.2 (`Trial.strongest`), the second stage at full strength, interpolation with a weight
   of 0.6.
 - If the computation does not end, docs/studies/recipe.md names what was run. Order: docstrings, MQ2008, the embedded
   collection, NFCorpus.

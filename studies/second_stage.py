@@ -1,7 +1,7 @@
 """Which of its features does the second stage need? Each group left out in turn, on queries of other folds.
 
 Five folds of the queries of `studies.guard`'s collections of text; candidates over BM25. The changes are against the
-candidate left alone, with one standard error over queries. Whether the scores must be those of unseen queries is in the
+unguarded candidate, with one standard error over queries. Whether the scores must be those of unseen queries is in the
 study of the recipe, whose bags have both.
 """
 

@@ -40,7 +40,7 @@ def _table(kind: str, rows: Sequence[dict[str, Any]]) -> Result:
 
 
 def joined(values: FloatArray, population: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
-    """Z_Risk and GeoRisk of each system, joined alone to a population (systems of it count twice then)."""
+    """Z_Risk and GeoRisk of each system, added by itself to a population (whose own systems then count twice)."""
     own, topics = values.sum(axis=1, keepdims=True), population.sum(axis=0) + values
     whole = topics.sum(axis=1, keepdims=True)
     e = own * topics / np.where(whole > 0, whole, 1.0)

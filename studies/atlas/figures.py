@@ -146,7 +146,7 @@ def rerankers(collections: Sequence[AtlasCollection]) -> Axes | None:
 
 
 def survivors(families: Result) -> Axes:
-    """How many losses of each family survive what."""
+    """The number of losses of each family that survive each doubt."""
     rows = [row for row in families.rows() if row["losses"]]
     with _panels([""], 1, 0.3 * len(rows) + 0.5) as panels:
         (axes,) = panels.values()

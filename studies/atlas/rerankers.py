@@ -137,7 +137,7 @@ def _worst(one: AtlasCollection, first: str, runs: Sequence[str], most: int) -> 
 
 
 def explained(atlas: Sequence[AtlasCollection]) -> Result:
-    """What `surefoot.explain` finds for each reranker against its first stage."""
+    """The findings of `surefoot.explain` for each reranker against its first stage."""
     rows = []
     for one in atlas:
         if len(one.scores.topics) < FEWEST_QUERIES:
