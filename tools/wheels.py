@@ -4,15 +4,13 @@ zig, of the package ziglang, compiles for all of them.
 """
 
 import os
-import re
 import shlex
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
-from surefoot.native import FOLDER
-from surefoot.native.build import levels
+from surefoot.native.build import kernels, levels
 
 TARGETS = {
     "manylinux_2_17_x86_64": "x86_64-linux-gnu.2.17",
@@ -41,14 +39,12 @@ def check(wheel: Path, target: str) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if name.startswith("surefoot/native/")]
         library = archive.read("surefoot/native/libsurefoot.so")
-    sources = "".join(file.read_text() for file in FOLDER.glob("*.c"))
-    kernels = re.findall(r"^(?:SF_KERNEL|SF_KERNEL_OF|EACH)\((?:\w+, )?(\w+)\)", sources, re.MULTILINE)
-    missing = [name for name in kernels for level in levels(target) if f"sf_{name}_{level}\0".encode() not in library]
+    missing = [name for name in kernels() for level in levels(target) if f"sf_{name}_{level}\0".encode() not in library]
     if missing or any(name.endswith(".c") for name in names):
         sys.exit(f"{wheel.name}: lacks {missing}, has {names}")
     if not library.startswith(MAGIC[target.split("-")[1].split(".")[0]]):
         sys.exit(f"{wheel.name}: its library is of another platform")
-    print(f"{wheel.name}: {len(kernels)} kernels, {len(library) // 1000} kB")
+    print(f"{wheel.name}: {len(kernels())} kernels, {len(library) // 1000} kB")
 
 
 if __name__ == "__main__":

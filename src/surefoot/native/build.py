@@ -59,9 +59,9 @@ def build(library: Path = LIBRARY) -> None:
     with TemporaryDirectory(dir=library.parent, prefix=".build-") as name:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(lambda command: _run(command, Path(name)), commands))
-        objects, mathematics = [command[-1] for command in commands], [] if is_windows else ["-lm"]
-        # A Mach-O library names the path that it is written to.
-        _run([*cc, *options, "-shared", "-o", library.name, *objects, *mathematics], Path(name))
+        # A Mach-O library holds the path that it is written to; a Windows library names a debug file, but for -s.
+        objects, last = [command[-1] for command in commands], ["-s"] if is_windows else ["-lm"]
+        _run([*cc, *options, "-shared", "-o", library.name, *objects, *last], Path(name))
         (Path(name) / library.name).replace(library)
 
 
@@ -81,6 +81,14 @@ def target(cc: list[str]) -> str:
 def levels(target: str) -> list[str]:
     """The levels that are compiled for a processor."""
     return list(LEVELS) if _is_x86(target) else list(LEVELS)[:1]
+
+
+def kernels() -> list[str]:
+    """The names of the kernels that the sources define."""
+    import re
+
+    sources = "".join(file.read_text(encoding="utf-8") for file in sorted(FOLDER.glob("*.c")))
+    return re.findall(r"^(?:SF_KERNEL|SF_KERNEL_OF|EACH)\((?:\w+, )?(\w+)", sources, re.MULTILINE)
 
 
 def _is_x86(target: str) -> bool:
