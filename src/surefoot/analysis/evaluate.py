@@ -287,17 +287,12 @@ def evaluate(
         for first in range(0, len(tables), len(baselines)):
             add_corrected(tables[first : first + len(baselines)], corrected, correct, designs[first].family)
         add_corrected(tables, ["p"] if "p" in tables[0] else [], correct)
-    notes, parts = dict[str, None](), []
-    for design, table in zip(designs, tables, strict=True):
-        notes |= dict.fromkeys(_notes(design, alphas, table))
-        rows = design.as_rows(table, alphas)
-        measure = {"measure": np.repeat(design.scores.measure, len(rows["system"]))} if len(several) > 1 else {}
-        parts.append(measure | rows)
-    found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    both = list(zip(designs, tables, strict=True))
+    notes = dict.fromkeys(note for design, table in both for note in _notes(design, alphas, table))
     resampled = resampling_fields(ci, tests, correct, level, n_resamples, seed)
-    result = Evaluation(
-        signature_of("evaluate", designs, alphas, **resampled), found, tuple(notes), level, tuple(several)
-    )
+    made = signature_of("evaluate", designs, alphas, **resampled)
+    rows = _joined(both, alphas, by_measure=len(several) > 1)
+    result = Evaluation(made, rows, tuple(notes), level, tuple(several))
     return result.with_letters(correct or "holm") if letters else result
 
 
@@ -328,6 +323,16 @@ def _measured(
         known = [one for one in measures if one.has_interval]
         table |= interval_columns(design, alphas, known, BootstrapMethod(ci, level, **drawn), progress)
     return table | compute_all(negative, statistics, alphas)
+
+
+def _joined(tables: Sequence[tuple[Design, Columns]], alphas: FloatArray, by_measure: bool) -> Columns:
+    """The rows of all tables, with a column for their measures if there are several."""
+    parts = []
+    for design, table in tables:
+        rows = design.as_rows(table, alphas)
+        measure = {"measure": np.repeat(design.scores.measure, len(rows["system"]))} if by_measure else {}
+        parts.append(measure | rows)
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _baseline_list(baseline: Baseline | Sequence[str]) -> list[Baseline]:

@@ -158,10 +158,7 @@ def score_runs_by(
 
     def score(source: Source) -> tuple[_Row, object]:
         run = source.load(names, duplicates, max(1, threads // len(sources)), ties)
-        row = prepared.row(run)
-        if ties == "exact" and prepared.has_near_ties(run):
-            row = row._replace(rounded=prepared.values(run.with_ties("trec_eval")).mean(axis=1))
-        return row, source.reloadable(run, ties)
+        return prepared.row(run, ties), source.reloadable(run, ties)
 
     scored = in_threads(score, sources, threads=min(threads, len(sources)))
     for done, (row, reloadable) in enumerate(scored, start=1):
@@ -174,10 +171,7 @@ def score_runs_by(
     for source, row in zip(sources, rows, strict=True):
         groups.setdefault(source.repeats or row.name, []).append(row)
     empty = {name: set.intersection(*(set(row.not_retrieved) for row in own)) for name, own in groups.items()}
-    notes = _notes(rows, judged)
-    choices = _notes_on_skipping(judged) if unjudged == "skip" else []
-    if ties == "trec_eval":
-        choices.append("scores of documents are compared as float32, as in trec_eval")
+    notes, choices = _notes(rows, judged), _notes_on_choices(judged, unjudged, ties)
     found = {}
     for index, measure in enumerate(chosen):
         trials = {name: np.stack([row.values[index] for row in group]) for name, group in groups.items()}
@@ -238,8 +232,8 @@ class RunScorer:
             self._others = ForeignMeasures([measures[index] for index in self._foreign], qrels, skip)
         self._cutoffs = np.array([measure.cutoff for measure in measures], np.int64)
 
-    def row(self, run: Run) -> _Row:
-        """The scores of a run."""
+    def row(self, run: Run, ties: Ties) -> _Row:
+        """The scores of a run, whose documents are ranked with these ties."""
         if not any(topic in self._topics for topic in run.topics):
             raise InputError(
                 run.path,
@@ -247,6 +241,9 @@ class RunScorer:
                 f"the qrels have {listed(self._qrels.topics, most=3)}",
             )
         values, judged = self.score(run)
+        rounded = None
+        if ties == "exact" and self.has_near_ties(run):
+            rounded = self.values(run.with_ties("trec_eval")).mean(axis=1)
         retrieved = set(run.topics)
         return _Row(
             run.name,
@@ -255,6 +252,7 @@ class RunScorer:
             [topic for topic in self._qrels.topics if topic not in retrieved],
             [topic for topic in run.topics if topic not in self._topics],
             run.notes,
+            rounded,
         )
 
     def score(self, run: Run) -> tuple[FloatArray, FloatArray]:
@@ -340,10 +338,14 @@ def _notes(rows: Sequence[_Row], qrels: Qrels) -> list[str]:
     return notes
 
 
-def _notes_on_skipping(qrels: Qrels) -> list[str]:
-    notes = ["unjudged documents are left out of the rankings"]
-    if qrels.are_relevant_only:
-        notes.append(f"{PurePath(qrels.path).name} judges only relevant documents, so only these are left")
+def _notes_on_choices(qrels: Qrels, unjudged: Unjudged, ties: Ties) -> list[str]:
+    notes = []
+    if unjudged == "skip":
+        notes.append("unjudged documents are left out of the rankings")
+        if qrels.are_relevant_only:
+            notes.append(f"{PurePath(qrels.path).name} judges only relevant documents, so only these are left")
+    if ties == "trec_eval":
+        notes.append("scores of documents are compared as float32, as in trec_eval")
     return notes
 
 
