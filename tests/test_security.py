@@ -125,7 +125,7 @@ def test_files_that_look_like_options_are_files_or_refused(hostile: Path) -> Non
         given = ["gate", "--qrels", "qrels.txt", "--baseline", "old", "--candidate", "new"]
         refused = surefoot_says([*given, name, "old.run", "new.run"], hostile)
         assert refused.returncode == 2
-        assert "--off=tail may be an option or the file of that name here" in refused.stderr
+        assert "--off=tail may be an option or a file of that name" in refused.stderr
         for words in ([*given, "--", name, "old.run", "new.run"], [*given, f"./{name}", "old.run", "new.run"]):
             assert surefoot_says(words, hostile).returncode == 1, words
     finally:

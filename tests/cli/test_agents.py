@@ -197,7 +197,7 @@ def test_a_conversation(folder):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [([1], "must be an object"), ({"qrels": "-"}, "no standard input"), ({"pin": True}, "no argument 'pin'")],
+    [([1], "must be an object"), ({"qrels": "-"}, "can't be standard input"), ({"pin": True}, "no argument 'pin'")],
 )
 def test_wrong_arguments_leave_the_server_running(arguments, message):
     params = {"name": "gate", "arguments": arguments}

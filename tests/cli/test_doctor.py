@@ -42,7 +42,7 @@ def test_runs_and_judgments(folder, capsys):
         "  odd: 1 query without a relevant document: q2",
         "queries.tsv: texts of queries",
         "odd: old.run: 1 query without judgments, which are left out: q3",
-        "odd: old.run: 1 query not there but judged, which count 0: q2",
+        "odd: old.run: 1 query missing but judged, which count 0: q2",
     ):
         assert line in text.splitlines()
 

@@ -42,7 +42,7 @@ def test_json_and_rare_words_of_documents(files: list[str], tmp_path: Path, caps
     assert found["rows"][0]["group"] == "queries with a number"
     assert found["rows"][0]["confirmed"] is True
     assert main([*[word for word in files if word not in files[-2:]], *texts]) == 2
-    assert "give the queries with --queries" in capsys.readouterr().err
+    assert "add the queries with --queries" in capsys.readouterr().err
 
 
 def test_runs_give_features_of_rankings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

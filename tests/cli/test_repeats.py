@@ -103,7 +103,7 @@ def test_every_command_that_takes_runs_takes_repeats(command, capsys):
         (["new.1.run", *INPUT], "new.1.run is named as a run and by --repeats; name it once"),
         (["./new.1.run", *INPUT], "new.1.run is named as a run and by --repeats; name it once"),
         (["--scores", "x.csv", "--repeats", "new=new.*.run"], "give runs with --qrels, or --scores; not both"),
-        (["--baseline", "old", "--unjudged", "bounds", *INPUT], "are those of single rankings; leave out --repeats"),
+        (["--baseline", "old", "--unjudged", "bounds", *INPUT], "need single rankings; leave out --repeats"),
     ],
 )
 def test_wrong_repeats_give_one_line(given, problem, capsys):

@@ -140,7 +140,7 @@ def test_the_recipe_needs_no_validation_queries_and_ranks_from_its_folder(folder
     out = capsys.readouterr().out
     assert " trees, lambdamart, from " in out
     assert "  guard: " in out
-    assert "on queries that neither it nor the bags saw:\n    nDCG(dcg='exp-log2')@10 0." in out
+    assert "on queries that neither the guard nor the bags saw:\n    nDCG(dcg='exp-log2')@10 0." in out
     assert main(["predict", "safe", "test.txt", "-o", "safe.run"]) == 0
     assert len((folder / "safe.run").read_text().splitlines()) == read_letor("test.txt").labels.size
 
@@ -318,7 +318,7 @@ def test_predict_widens_narrow_data_and_refuses_wide(folder, capsys):
     assert main(["predict", "model", "narrow.txt", "-o", "narrow.run"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("narrow.run: 1 query, 2 documents, 4 features, nDCG(dcg='exp-log2')@10 ")
-    assert err == "note: the data has no document ids; documents are named by query and place\n"
+    assert err == "note: the data has no document ids; documents are named by query and number\n"
     assert {line.split()[2] for line in (folder / "narrow.run").read_text().splitlines()} == {"1-1", "1-2"}
     expected = "surefoot predict: wide.txt: features 1 to 7 are more than the expected 1 to 4; leave the others out"
     assert told(capsys, "predict", "model", "wide.txt", "-o", "wide.run") == expected

@@ -114,7 +114,7 @@ def test_the_values_of_assessors(collection, capsys):
     assert explored(arguments, capsys, "--assessors", "off") == explored(arguments, capsys)
     told = ["--system", "r1", "--baseline", "r0", "--credible", "--assessors", "off"]
     assert main(["explore", *arguments, *told]) == 2
-    assert "--assessors off doubts nothing" in capsys.readouterr().err
+    assert "--assessors off does not" in capsys.readouterr().err
 
 
 def test_the_losses_that_are_real_together_are_counted(collection, capsys):
@@ -160,5 +160,5 @@ def test_a_report_on_doubts_asks_for_its_baseline(option, collection, tmp_path, 
     words = ["report", *collection[0], *option, "-o", str(tmp_path / "report.html")]
     assert main(words) == 2
     error = capsys.readouterr().err
-    assert "doubts about judgments compare two runs: name the --baseline, one of r0, r1" in error
+    assert "--credible compares two runs: name the --baseline, one of r0, r1" in error
     assert main([*words, "--baseline", "r0"]) == 0

@@ -1,4 +1,4 @@
-"""The command line. Only the module of the command that is run is loaded."""
+"""The command line. It loads only the module of the command that runs."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ EXAMPLES = """examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code.
+    """Run one command and return the exit code.
 
-    0 fine, 1 refused by the gate, 2 wrong use or bad input, 3 not enough evidence, 70 an error of Surefoot's own.
+    0: success; 1: the gate refuses; 2: wrong use or bad input; 3: not enough evidence; 70: an error in Surefoot.
     """
     _limit_threads()
     is_script = argv is None
@@ -99,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _report_error(arguments.command, "not enough memory for this input", 2)
     except KeyboardInterrupt:
         return _report_error(arguments.command, "stopped", 130)
-    except Exception as error:  # Python's own exit code would be that of a refused release
+    except Exception as error:  # Python's own exit code, 1, means that the gate refuses
         if isinstance(error, ModuleNotFoundError) and (hint := install_hint(error)):
             return _report_error(arguments.command, hint, 2)
         import traceback
@@ -111,24 +111,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _limit_threads() -> None:
-    """Use one thread for matrix products, unless the environment sets another number: at this size others only wait."""
+    """Use one thread for matrix products, unless the environment says otherwise: they are too small for more."""
     for library in ("OPENBLAS", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
 def _refuse_files_like_options(argv: Sequence[str]) -> None:
-    """Exit if an option is also the name of a file here: the shell may have put it in the place of a pattern."""
+    """Exit if an option is also the name of a file in this folder: the shell may have expanded a pattern to it."""
     for argument in argv[: argv.index("--") if "--" in argv else None]:
         if argument.startswith("-") and argument != "-" and os.path.lexists(argument):
             name = one_line(argument)
-            hint = "rename it, or write ./ before the names of files"
-            raise SystemExit(_report_error("", f"{name} may be an option or the file of that name here; {hint}", 2))
+            hint = "rename the file, or write ./ before file names"
+            raise SystemExit(_report_error("", f"{name} may be an option or a file of that name; {hint}", 2))
 
 
 def _guard_outputs() -> None:
-    """Keep the exit code if the reader of the output closes it: drop what can't be written."""
+    """Keep the exit code if the reader closes the output: drop what can't be written."""
     if sys.stdin is None:
-        os.open(os.devnull, os.O_RDONLY)  # so that no file gets a descriptor that native code prints to
+        os.open(os.devnull, os.O_RDONLY)  # so that no file gets a descriptor that native code writes to
     sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -152,12 +152,12 @@ def _surviving(output: TextIO, kind: type[io.FileIO], line_buffering: bool) -> T
 
 
 class _Text(io.TextIOWrapper):
-    """Output in which GitHub reads no line as a command, whatever names the user's files hold."""
+    """Output with escaped commands, so that names in the user's files can't control GitHub."""
 
     begins_line = True
 
     def write(self, text: str, /) -> int:
-        """Make the lines escape_commands."""
+        """Write the text with the commands in its lines escaped."""
         head = "" if self.begins_line else "."  # no line begins here
         lines = [escape_commands(line) for line in f"{head}{text}".split("\n")]
         self.begins_line = not lines[-1].strip()
@@ -181,22 +181,22 @@ class _Output(io.FileIO):
 
 
 class _Messages(_Output):
-    """Standard error, whose own errors can't be reported."""
+    """Standard error: its own errors can't be reported."""
 
     reported = True
 
 
 def _report_error(command: str, message: str, code: int) -> int:
-    """Print one line to standard error, without control characters; returns the exit code."""
+    """Print one line to standard error, without control characters, and return the exit code."""
     plain = one_line(message)
-    if len(plain) > LONGEST_MESSAGE:  # it quotes the input
+    if len(plain) > LONGEST_MESSAGE:  # because it quotes the input
         plain = f"{plain[: LONGEST_MESSAGE // 2]} … {plain[-LONGEST_MESSAGE // 2 :]}"
     print(f"{f'surefoot {command}'.strip()}: {plain}", file=sys.stderr)
     return code
 
 
 def installed_commands(of: str = "") -> dict[str, tuple[str, str, str]]:
-    """The group, the full name of the module and the summary of each command, or of the kinds of a command.
+    """The group, the full module name and the summary of each command, or of each kind of a command.
 
     Other distributions register a table like `COMMANDS` by the entry-point group ``surefoot.commands``; in it
     ``agreement g2`` is a kind of ``agreement``.
@@ -212,7 +212,7 @@ def _commands_of(package: str, table: dict[str, tuple[str, str, str]]) -> dict[s
 
 
 def build_parser(loaded: Iterable[str]) -> Parser:
-    """The parser of the commands named, with their options; of all commands if one is of another distribution."""
+    """The parser of these commands, with their options; of all commands if another distribution has one of them."""
     loaded = set(loaded)
     parser = Program(prog="surefoot", description=ABOUT, epilog=EXAMPLES)
     parser.add_argument("--version", action="version", version=f"surefoot {__version__}")
@@ -234,7 +234,7 @@ def sentence(summary: str) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that keeps the line breaks of its examples, and reports errors in one line."""
+    """A parser that keeps the line breaks of examples, and reports errors in one line."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
@@ -255,7 +255,7 @@ class Parser(argparse.ArgumentParser):
         self.error(f"unknown {what} {option}{did_you_mean(option, self._option_string_actions)}")
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        if action.option_strings and "--" in arg_strings:  # argparse would drop it, and leave no value
+        if action.option_strings and "--" in arg_strings:  # argparse would drop it and leave no value
             raise argparse.ArgumentError(action, "expected a value, got '--'")
         return super()._get_values(action, arg_strings)
 
@@ -269,7 +269,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class Program(Parser):
-    """The parser of the program, whose help has the commands in groups."""
+    """The parser of the program; its help groups the commands."""
 
     commands: dict[str, tuple[str, str, str]]
 

@@ -1,4 +1,4 @@
-"""The commands for programs: schema (what --format json prints), mcp (Model Context Protocol), completion (shells)."""
+"""The commands for programs: schema (JSON output), mcp (Model Context Protocol), completion (shells)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REFUSED = frozenset(
     "--format --caption --label --config --acknowledge --why --ratchet --accept --pin --loosen --holdout "
     "--sequential".split()
 )
-"""Options that write files, or are about text for people."""
+"""Options that write files, or that shape text for people."""
 VERSIONS = ("2025-06-18", "2025-03-26", "2024-11-05")
 """Versions of the protocol, the newest first."""
 FAILED = 2
@@ -40,7 +40,7 @@ def run_schema(arguments: argparse.Namespace) -> int:
 
 
 def run_mcp(_: argparse.Namespace) -> int:
-    """Answer requests on standard input, one JSON object a line, until it ends."""
+    """Answer requests on standard input, one JSON object on each line, until it ends."""
     for line in sys.stdin:
         if line.strip() and (answer := respond(line)) is not None:
             print(json.dumps({"jsonrpc": "2.0", **answer}), flush=True)
@@ -48,7 +48,7 @@ def run_mcp(_: argparse.Namespace) -> int:
 
 
 def respond(line: str) -> dict[str, Any] | None:
-    """The answer to one line; None to a notification."""
+    """The answer to one line; None for a notification."""
     try:
         request = json.loads(line)
     except (ValueError, RecursionError):
@@ -82,7 +82,7 @@ def _result(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _options(name: str) -> dict[str, Option]:
-    """The options of a command that only reads, by their names as arguments of a tool."""
+    """The options of a command that write nothing, by their names as arguments of a tool."""
     declared: Sequence[Option] = import_module(f"surefoot.cli.{SUMMARIES[name][1]}").COMMANDS[name].options
     return {each.flags[0].lstrip("-").replace("-", "_"): each for each in declared
             if not REFUSED & {*each.flags} and each.settings.get("type") is not NewFile}  # fmt: skip
@@ -113,14 +113,14 @@ def _argument(each: Option) -> dict[str, Any]:
 
 
 def _words(name: str, given: Mapping[str, Any]) -> Iterator[str]:
-    """The arguments of a tool as those of the command."""
+    """The arguments of a tool as words of the command line."""
     known = _options(name)
     for key, value in given.items():
         if key not in known:
             raise SurefootError(f"{name} has no argument {key!r}")
         values = [str(one) for one in (value if isinstance(value, list) else [value]) if one is not None]
         if "-" in values:
-            raise SurefootError(f"{key} takes no standard input: the protocol uses it")
+            raise SurefootError(f"{key} can't be standard input, which the protocol uses")
         flag, settings = known[key].flags[0], known[key].settings
         if "nargs" in settings:
             if any(one.startswith("-") for one in values):
@@ -133,7 +133,7 @@ def _words(name: str, given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _call(name: Any, given: Any) -> dict[str, Any]:
-    """Run a command; what it refuses is a result that says so."""
+    """Run a command; if it fails, its message is the result."""
     from surefoot.release_gate.config import read_options
 
     if not isinstance(given, dict):
@@ -191,7 +191,7 @@ _surefoot
 
 
 def run_completion(arguments: argparse.Namespace) -> int:
-    """Print the script with which the shell completes commands, options and files, generated from the parser."""
+    """Print a script for shell completion of commands, options and files, generated from the parser."""
     found = _completions(build_parser(installed_commands()))
     cases = "\n".join(f'        "{key}") echo "{words}" ;;' for key, words in found)
     print(SCRIPTS[arguments.shell].format(cases=cases), end="")
@@ -199,7 +199,7 @@ def run_completion(arguments: argparse.Namespace) -> int:
 
 
 def _completions(parser: argparse.ArgumentParser, at: str = "surefoot") -> Iterator[tuple[str, str]]:
-    """The words that can follow: the commands at ``at``, the options at ``at -``, the values of an option."""
+    """The words that can follow: commands at ``at``, options at ``at -``, and the values of each option."""
     yield f"{at} -", " ".join(parser._option_string_actions)
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):

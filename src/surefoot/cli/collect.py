@@ -1,4 +1,4 @@
-"""surefoot collect: the ranking of a search engine for each query, as a run."""
+"""surefoot collect: send queries to a search engine, and write its rankings as a run."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from surefoot.io.files import parse_json, read_bytes
 from surefoot.io.http import bounded_opener
 from surefoot.io.shapes import fits
 
-PLACE = "{{query}}"
+PLACEHOLDER = "{{query}}"
 AUTHORIZATION = "SUREFOOT_AUTHORIZATION"
 """The environment variable with the value of the header ``Authorization``; it is never written or shown."""
 LARGEST_ANSWER = 1 << 26
 LONGEST_WAIT = 60.0
-AGAIN = (429, 500, 502, 503, 504)
-"""Answers after which the request is sent again."""
+RETRIED = (429, 500, 502, 503, 504)
+"""Status codes after which the request is sent again."""
 
 
 class NoRedirects(HTTPRedirectHandler):
@@ -41,7 +41,7 @@ class NoRedirects(HTTPRedirectHandler):
 
 @dataclass(frozen=True)
 class Engine:
-    """Where queries are sent: a URL and the body of the request, either with ``{{query}}`` in it."""
+    """Where to send queries: a URL and the body of the request; one of them has ``{{query}}`` in it."""
 
     url: str
     template: Any
@@ -49,19 +49,19 @@ class Engine:
     timeout: float
 
     @property
-    def place(self) -> str:
+    def address(self) -> str:
         """The address for messages, without parameters, which may hold keys."""
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc}{parts.path}"
 
     def ask(self, query: str) -> list[tuple[str, float]]:
-        """The documents for a query, best first; failures that may pass are tried again."""
+        """The documents for a query, best first; temporary failures are retried."""
         for attempt in range(max(0, self.retries) + 1):
             try:
                 return ranking(json.loads(self._send(query)))
             except HTTPError as error:
                 problem, wait = f"answer {error.code}", _wait(error, attempt)
-                if error.code not in AGAIN:
+                if error.code not in RETRIED:
                     break
             except (OSError, HTTPException) as error:
                 problem, wait = str(getattr(error, "reason", error)) or type(error).__name__, _wait(None, attempt)
@@ -70,14 +70,14 @@ class Engine:
                 break
             if attempt < self.retries:
                 time.sleep(wait)
-        raise SurefootError(f"{self.place}: {problem} to query {query[:60]!r}; the queries done so far are kept")
+        raise SurefootError(f"{self.address}: {problem} to query {query[:60]!r}; the queries done so far are kept")
 
     def _send(self, query: str) -> bytes:
         headers = {"Accept": "application/json", "Content-Type": "application/json"}
         if own := os.environ.get(AUTHORIZATION):
             headers["Authorization"] = own
         body = None if self.template is None else json.dumps(filled(self.template, query)).encode()
-        request = Request(self.url.replace(PLACE, quote(query, safe="")), body, headers)
+        request = Request(self.url.replace(PLACEHOLDER, quote(query, safe="")), body, headers)
         end, parts, size = time.monotonic() + self.timeout, [], 0
         with bounded_opener(NoRedirects).open(request, timeout=self.timeout) as answer:
             while part := answer.read1(1 << 16):
@@ -91,7 +91,7 @@ class Engine:
 
 
 def _wait(error: HTTPError | None, attempt: int) -> float:
-    """Seconds until the next attempt: as the server says, else twice as many each time."""
+    """Seconds until the next attempt: as the server asks, else doubled each time."""
     asked = (error.headers.get("Retry-After") or "") if error is not None else ""
     return min(float(asked) if asked.isdecimal() else 0.5 * 2**attempt, LONGEST_WAIT)
 
@@ -106,11 +106,11 @@ def filled(template: Any, query: str) -> Any:
         return {name: filled(value, query) for name, value in template.items()}
     if isinstance(template, list):
         return [filled(value, query) for value in template]
-    return template.replace(PLACE, query) if isinstance(template, str) else template
+    return template.replace(PLACEHOLDER, query) if isinstance(template, str) else template
 
 
 def ranking(answer: Any) -> list[tuple[str, float]]:
-    """The documents in an answer, best first; without scores the order gives them."""
+    """The documents in an answer, best first; if scores are missing, the order makes them."""
     if "hits" in answer:
         hits = [[hit["_id"], hit.get("_score")] for hit in answer["hits"]["hits"]]
     else:
@@ -123,7 +123,7 @@ def ranking(answer: Any) -> list[tuple[str, float]]:
 
 
 def run_collect(arguments: argparse.Namespace) -> int:
-    """Ask for each query, keep what was answered, and write the run at the end."""
+    """Send each query, keep the answers, and write the run at the end."""
     from surefoot.io.atomic import digest_of, write_text
     from surefoot.io.texts import read_queries
     from surefoot.io.trec_writer import run_lines, separator_for
@@ -174,13 +174,13 @@ def _engine(arguments: argparse.Namespace) -> Engine:
             template = parse_json(read_bytes(arguments.template))
         except ValueError as error:
             raise SurefootError(f"{arguments.template}: not JSON ({error})") from None
-    if PLACE not in json.dumps(template) + arguments.url:
-        raise SurefootError(f"neither --template nor --url has {PLACE}, where the text of the query goes")
+    if PLACEHOLDER not in json.dumps(template) + arguments.url:
+        raise SurefootError(f"neither --template nor --url has {PLACEHOLDER}, where the text of the query goes")
     return Engine(arguments.url, template, arguments.retries, arguments.timeout)
 
 
 def _kept(path: Path, request: str) -> Iterator[tuple[str, list[tuple[str, float]]]]:
-    """What an earlier call was answered to the same request; a line that was cut off is left out."""
+    """The answers that an earlier call kept for the same request; an incomplete last line is removed."""
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
     start = json.dumps([request])[:-1].encode()
     for line in lines:
@@ -192,7 +192,7 @@ def _kept(path: Path, request: str) -> Iterator[tuple[str, list[tuple[str, float
         except ValueError:
             answer = None
         if not fits(answer, [request.__eq__, str, [[str, float]]]):
-            raise SurefootError(f"{path} has answers to another request; remove it, or write to another file")
+            raise SurefootError(f"{path} has answers to another request; remove it, or name another output")
         yield answer[1], [(name, score) for name, score in answer[2]]
 
 
@@ -203,12 +203,12 @@ COMMANDS = {
             option("--url", required=True, metavar="URL",
                    help="where queries are sent: _search of Elasticsearch or OpenSearch, select of Solr"),
             option("--template", metavar="FILE",
-                   help=f"JSON body of the request with {PLACE} in it; without one, {PLACE} is in the URL"),
+                   help=f"JSON body of the request with {PLACEHOLDER} in it; without one, {PLACEHOLDER} is in the URL"),
             QUERIES.but(required=True),
             option("-o", "--output", type=NewFile, required=True, metavar="FILE", help="the run to write"),
             option("--rate", type=number, default=10.0, metavar="N",
                    help="requests per second; 0 is no limit (default: 10)"),
-            option("--retries", type=int, default=4, metavar="N", help="attempts after a failure (default: 4)"),
+            option("--retries", type=int, default=4, metavar="N", help="further attempts after a failure (default: 4)"),
             option("--timeout", type=number, default=30.0, metavar="S", help="seconds for one answer (default: 30)"),
         ),
     ),

@@ -6,10 +6,13 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from shlex import join
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from surefoot.cli.options import DEFAULT_MEASURE, Command, option
 from surefoot.errors import SurefootError, counted, listed
+
+if TYPE_CHECKING:
+    from surefoot.io.document_lists import DocumentLists
 
 Kind = Literal["letor", "run", "qrels", "scores", "queries"]
 NOUNS: dict[Kind, str] = {
@@ -20,14 +23,14 @@ NOUNS: dict[Kind, str] = {
     "queries": "texts of queries",
 }
 SHORT = 10
-"""A query with fewer documents is odd."""
+"""Queries with fewer documents are reported as odd."""
 MOST_GRADES = 8
-"""Where a file may be a run or judgments, whole numbers of at most so many values are grades."""
+"""Grades have at most this many different values; with more, whole numbers are scores of a run."""
 
 
 @dataclass
 class Finding:
-    """What a file holds: facts about it, and what is odd. Without a kind it can't be read."""
+    """The content of a file: facts about it, and what is odd. A file that can't be read has no kind."""
 
     path: str
     kind: Kind | None = None
@@ -39,7 +42,7 @@ class Finding:
     measures: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """The finding for a person."""
+        """The finding as text."""
         if self.kind is None and len(self.odd) == 1:
             yield f"{listed([self.path])}: {listed(self.odd)}"
             return
@@ -50,7 +53,7 @@ class Finding:
 
 
 def run_doctor(arguments: argparse.Namespace) -> int:
-    """Print what each file holds, what is odd about all of them, and the commands that take them."""
+    """Print what each file holds, what is odd about them together, and the commands that take them."""
     found = [diagnose(path) for path in arguments.files]
     for one in found:
         print("\n".join(one.lines()), end="\n\n")
@@ -59,9 +62,9 @@ def run_doctor(arguments: argparse.Namespace) -> int:
 
 
 def diagnose(path: str) -> Finding:
-    """Read a file as each kind in turn; the first that fits is its kind."""
+    """Try to read a file as each kind; the first success is its kind."""
     if path == "-":
-        raise SurefootError("files are read several times, which standard input can't be; name a file")
+        raise SurefootError("files are read several times, which is impossible for standard input; name a file")
     problems: dict[Kind, str] = {}
     for kind, read in _READERS.items():
         found = Finding(path, kind)
@@ -100,16 +103,15 @@ def _read_run(found: Finding) -> None:
     import numpy as np
 
     from surefoot.effectiveness.sources import sources_of
-    from surefoot.io.document_lists import DocumentLists
     from surefoot.io.trec import read_qrels
 
     runs = [source.load("file", "error") for source in sources_of(found.path)]
     found.format = _format(found.path, "run")
     try:
-        judged: DocumentLists | None = read_qrels(found.path)
+        are_grades = _look_like_grades(read_qrels(found.path))
     except SurefootError:
-        judged = None
-    if judged is not None and _look_like_grades(judged):
+        are_grades = False
+    if are_grades:
         raise SurefootError("its numbers look like grades")
     found.systems = tuple(run.name for run in runs)
     found.topics = frozenset(topic for run in runs for topic in run.topics)
@@ -134,8 +136,8 @@ def _read_run(found: Finding) -> None:
         found.odd += run.notes
 
 
-def _look_like_grades(lists: object) -> bool:
-    numbers = set(lists.numbers.tolist())  # type: ignore[attr-defined]
+def _look_like_grades(lists: DocumentLists) -> bool:
+    numbers = set(lists.numbers.tolist())
     return len(numbers) <= MOST_GRADES and all(number.is_integer() and -2 <= number <= 10 for number in numbers)
 
 
@@ -212,15 +214,15 @@ def _across(found: Sequence[Finding]) -> Iterator[str]:
     judged = frozenset[str]().union(*(one.topics for one in found if one.kind == "qrels"))
     for one in found:
         if one.kind == "run" and judged:
-            without = one.topics - judged, "without judgments, which are left out"
-            missing = judged - one.topics, "not there but judged, which count 0"
-            for topics, what in (without, missing):
+            unjudged = one.topics - judged, "without judgments, which are left out"
+            missing = judged - one.topics, "missing but judged, which count 0"
+            for topics, what in (unjudged, missing):
                 if topics:
                     yield f"odd: {one.path}: {counted(len(topics), 'query')} {what}: {listed(sorted(topics), 5)}"
 
 
 def _commands(found: Sequence[Finding]) -> Iterator[str]:
-    """The commands that take these files, written out."""
+    """Complete commands that take these files."""
     files = {kind: [one.path for one in found if one.kind == kind] for kind in NOUNS}
     if files["letor"]:
         yield "commands:"

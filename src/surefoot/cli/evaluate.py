@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from surefoot.scores import Scores
 
 PARAMETERS = ("systems", "population", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed", "level")
-"""The options that are parameters of `surefoot.evaluate`."""
+"""The options that are parameters of `surefoot.evaluate`, by the same names."""
 
 
 def run_evaluate(arguments: argparse.Namespace) -> int:
@@ -60,7 +60,7 @@ def _evaluation(arguments: argparse.Namespace) -> Result:
 
 
 def _baselines(arguments: argparse.Namespace) -> Any:
-    """The baselines by name, or that of each system."""
+    """The names of the baselines, or a map with the baseline of each system."""
     from surefoot.io.small_files import read_map
 
     return read_map(arguments.baseline_map, "baseline") if arguments.baseline_map else arguments.baseline
@@ -85,7 +85,7 @@ def _by_segment(arguments: argparse.Namespace) -> Result:
 
 
 def _arranged(result: Evaluation, arguments: argparse.Namespace) -> Result:
-    """The result with the columns of letters, and side by side, if that was asked for."""
+    """The result with columns of letters and with measures side by side, on request."""
     if arguments.letters and arguments.columns and arguments.columns != ["all"]:
         from surefoot.analysis.paper_tables import letter_columns
 
@@ -101,7 +101,7 @@ def _arranged(result: Evaluation, arguments: argparse.Namespace) -> Result:
 
 
 def _with_doubts(result: Evaluation, scores: list[Scores], arguments: argparse.Namespace) -> Evaluation:
-    """The rows with bounds over the grades of unjudged documents, and the values expected by models' grades."""
+    """Add bounds over the grades of unjudged documents, and values expected from the grades of models."""
     from surefoot.judgments.bounds import with_expected, with_urisk_bounds
 
     flag = "--unjudged bounds" if arguments.unjudged == "bounds" else "--llm-qrels"
@@ -189,7 +189,7 @@ def run_cross(arguments: argparse.Namespace) -> int:
 
 
 def kind_of_agreement(function: str, summary: str, *options: Option) -> Command:
-    """A kind of agreement: a function of scores, by its public name, whose keyword arguments are the options."""
+    """A kind of agreement: the public name of a function of scores; its keyword arguments are the options."""
 
     def run(arguments: argparse.Namespace) -> int:
         module, _, name = function.rpartition(".")
@@ -221,7 +221,7 @@ KINDS = {
         "surefoot.stats.pca", "the systems on principal axes, with virtual baselines (ECIR 2014, figures 1, 2)",
         opt.SYSTEMS,
         option("--include", action="store_true", help="MEAN, MEDIAN and MAX take part in the analysis"),
-        option("--centred", action="store_true", help="subtract each topic's mean first"),
+        option("--centred", action="store_true", help="subtract the mean of each topic first"),
         option("--axes", type=int, default=2, metavar="N", help="number of axes (default: 2)"),
     ),
     "judges": Command(
@@ -237,7 +237,7 @@ KINDS = {
 
 
 def _kinds() -> dict[str, Command]:
-    """The kinds, with those that other distributions register as commands, such as ``agreement g2``."""
+    """The kinds, with those that other distributions register, such as ``agreement g2``."""
     from surefoot.cli import installed_commands
 
     more = installed_commands(of="agreement")

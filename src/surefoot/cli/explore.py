@@ -43,7 +43,7 @@ def run_explore(arguments: argparse.Namespace) -> int:
 
 
 def _with_texts(result: Exploration, arguments: argparse.Namespace) -> Exploration:
-    """The rows with the texts of their queries, if these are given."""
+    """Add the texts of the queries, if they are given."""
     queries = inputs.load_queries(arguments)
     if queries is None:
         return result
@@ -52,7 +52,7 @@ def _with_texts(result: Exploration, arguments: argparse.Namespace) -> Explorati
 
 
 def _with_doubts(result: Exploration, scores: Scores, arguments: argparse.Namespace) -> Exploration:
-    """Add the bounds of the differences and the probability of losses, if they are asked for."""
+    """Add bounds of the differences and the probability of losses, on request."""
     assessors = inputs.credible_assessors(arguments)
     if assessors == "off" and arguments.unjudged != "bounds":
         return result
@@ -74,7 +74,7 @@ def _with_doubts(result: Exploration, scores: Scores, arguments: argparse.Namesp
 
 
 def _topics(result: Exploration, arguments: argparse.Namespace) -> list[str]:
-    """The topics to show, the worst first unless they are named."""
+    """The topics to show: those named, or the worst first."""
     if arguments.topics and arguments.top is not None:
         raise SurefootError("give --top or --topics, not both")
     if arguments.top is not None and arguments.top < 1:
@@ -116,7 +116,7 @@ def run_explain(arguments: argparse.Namespace) -> int:
     from surefoot.io.texts import document_texts
 
     if arguments.documents_text and not arguments.queries:
-        raise SurefootError("--documents-text shows how rare the words of queries are; give the queries with --queries")
+        raise SurefootError("--documents-text shows how rare the words of queries are; add the queries with --queries")
     scores = inputs.load_one(arguments)
     with progress("Looking for groups", log="none"):
         found = explain(
@@ -157,7 +157,7 @@ def run_report(arguments: argparse.Namespace) -> int:
 
 
 def _credible(arguments: argparse.Namespace, scores: list[Scores]) -> list[Credibility]:
-    """The credibility of the changes that the page opens with, if it is asked for."""
+    """The credibility of the comparison that the page opens with, on request."""
     assessors = inputs.credible_assessors(arguments)
     if assessors == "off":
         return []
@@ -165,16 +165,14 @@ def _credible(arguments: argparse.Namespace, scores: list[Scores]) -> list[Credi
     from surefoot.show.report import opening
 
     if arguments.baseline is None:
-        raise SurefootError(
-            f"doubts about judgments compare two runs: name the --baseline, one of {listed(scores[0].systems)}"
-        )
+        raise SurefootError(f"--credible compares two runs: name the --baseline, one of {listed(scores[0].systems)}")
     system, baseline = opening(scores[0], arguments.baseline, arguments.candidate)
     judged = (inputs.judged_runs(one) for one in scores)
     return [credibility(runs, system, baseline, arguments.alpha, assessors=assessors) for runs in judged]
 
 
 def _rankings(arguments: argparse.Namespace, scores: Scores) -> Rankings | None:
-    """The documents to show; none of score tables, repeats, or if there is no room for them."""
+    """The documents to show; none for score tables, repeats, or a size limit of 0."""
     from surefoot.show.report import Rankings
 
     if arguments.documents_text and (arguments.scores or arguments.repeats):

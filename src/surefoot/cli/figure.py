@@ -1,4 +1,4 @@
-"""surefoot figure: the plots of the papers, made from one's own data."""
+"""surefoot figure: the plots of the papers, made from your own data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Figure:
-    """A kind of figure. ``draw`` takes what ``read`` returns, and the options that were given as keyword arguments."""
+    """A kind of figure. ``draw`` takes the value of ``read``, and the given options as keyword arguments."""
 
     draw: Callable[..., Any]
     summary: str
@@ -36,7 +36,7 @@ class Figure:
     def _run(self, arguments: argparse.Namespace) -> int:
         from surefoot.plots.style import ending_of, save_plot
 
-        ending_of(arguments.output)  # an unknown ending is refused before the work, not after it
+        ending_of(arguments.output)  # refuses an unknown ending before the work
         options = inputs.given(arguments, *(each.name for each in self.options))
         chosen = {name: value for name, value in options.items() if value is not None}
         save_plot(self.draw(self.read(arguments), **chosen), arguments.output)
@@ -44,7 +44,7 @@ class Figure:
 
 
 def _scores(arguments: argparse.Namespace) -> Scores | None:
-    """The scores to draw; value functions can be drawn without any."""
+    """The scores to draw; value functions need none."""
     given = arguments.scores or arguments.runs or arguments.repeats or arguments.baseline
     if arguments.kind == "values" and not given:
         return None
@@ -54,19 +54,19 @@ def _scores(arguments: argparse.Namespace) -> Scores | None:
 
 
 def _population(scores: Scores, arguments: argparse.Namespace) -> Scores:
-    """Only the systems of the population, which must hold those that the figure names."""
+    """Only the systems of the population, which must include the systems that the figure names."""
     from surefoot._names import as_names
     from surefoot.scores import VIRTUAL
 
     named = [as_names(getattr(arguments, option, None) or ()) for option in ("system", "systems", "baseline", "label")]
     outside = [name for names in named for name in names if name not in (*arguments.population, *VIRTUAL)]
     if outside:
-        raise SurefootError(f"--population must hold the systems and the baseline of the figure; add {listed(outside)}")
+        raise SurefootError(f"--population must include the systems and baselines of the figure; add {listed(outside)}")
     return scores.select(arguments.population)
 
 
 def figure_of_scores(function: str, summary: str, *options: Option, package: Any = surefoot.plots) -> Figure:
-    """A figure of scores, by the public name of its function, which is loaded when it draws."""
+    """A figure of scores, by the public name of its function, which is loaded for drawing."""
     return Figure(lambda *data, **given: getattr(package, function)(*data, **given), summary, options, SCORES, _scores)
 
 
@@ -141,11 +141,11 @@ FIGURES = {
         *RESAMPLING,
     ),
 }  # fmt: skip
-"""The kinds of figures. Each option is a keyword argument of the kind's function, whose default applies otherwise."""
+"""The kinds of figures. Options are keyword arguments of the kind's function; options not given keep its defaults."""
 
 
 def _kinds() -> dict[str, Command]:
-    """The figures, with those that other distributions register by the entry-point group ``surefoot.figures``."""
+    """The figures, and those that other distributions register by the entry-point group ``surefoot.figures``."""
     found = FIGURES.copy()
     for *_, figures in plugins("surefoot.figures"):
         found |= figures

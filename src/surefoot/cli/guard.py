@@ -25,7 +25,7 @@ def run_fit(arguments: argparse.Namespace) -> int:
     if arguments.plot:
         from surefoot.plots.style import ending_of
 
-        ending_of(arguments.plot)  # an unknown ending is refused before the work, not after it
+        ending_of(arguments.plot)  # refuses an unknown ending before the work
     given = inputs.given(arguments, "baseline", "candidate", "qrels", "measure", "kinds", "anyway", "seed")
     given["alpha"] = ALPHA if arguments.alpha is None else arguments.alpha
     with progress("Fitting guards") as report:
@@ -51,9 +51,7 @@ def _budget(arguments: argparse.Namespace) -> Budget | None:
 
     if arguments.budget is None:
         if arguments.budget_of or arguments.confidence or arguments.approximate:
-            raise SurefootError(
-                "--budget-of, --confidence and --approximate are about a certificate: give its --budget too"
-            )
+            raise SurefootError("--budget-of, --confidence and --approximate belong to a certificate: add its --budget")
         return None
     of, confidence = arguments.budget_of or "frisk", arguments.confidence or 0.9
     return Budget(arguments.budget, of, confidence, arguments.approximate)
@@ -75,8 +73,8 @@ def run_apply(arguments: argparse.Namespace) -> int:
 
 
 RUNS = (
-    opt.BASELINE.but(required=True, metavar="RUN", help="what is served now: a TREC run"),
-    opt.CANDIDATE.but(required=True, metavar="RUN", help="what may replace it: a TREC run"),
+    opt.BASELINE.but(required=True, metavar="RUN", help="the run that is served now"),
+    opt.CANDIDATE.but(required=True, metavar="RUN", help="the run that may replace it"),
 )
 KINDS = {
     "fit": Command(

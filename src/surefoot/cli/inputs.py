@@ -1,4 +1,4 @@
-"""Read what the options name, print results, and show progress."""
+"""Read the inputs of a command, print its results, and show progress."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ LOG_INTERVAL = 20.0
 REFRESH_INTERVAL = 0.1
 """Seconds between two updates of a terminal's line."""
 WARM_UP = 1.0
-"""The estimate of the time left ignores the first second: resumed work finds its first steps done."""
+"""Seconds that the estimate of the time left ignores: resumed work finds its first steps done."""
 
 
 def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Options under their own names, as keyword arguments of the library."""
+    """Options by name, as keyword arguments for the library."""
     return {name: getattr(arguments, name) for name in names}
 
 
 def value_function(arguments: argparse.Namespace) -> str | Family:
-    """The value functions asked for, with the fences that were given."""
+    """The value functions of --value, with the --fences."""
     from surefoot.risk.values import FITTED, VALUES
 
     name, fences = str(arguments.value), arguments.fences
@@ -64,7 +64,7 @@ def value_function(arguments: argparse.Namespace) -> str | Family:
 
 
 def repeated_runs(arguments: argparse.Namespace) -> dict[str, list[str]]:
-    """The files of each system that ran several times, in natural order for each pattern."""
+    """The files of each system with repeats, in natural order for each pattern."""
     from pathlib import Path
 
     from surefoot._names import natural_order
@@ -87,7 +87,7 @@ def repeated_runs(arguments: argparse.Namespace) -> dict[str, list[str]]:
 
 
 def load(arguments: argparse.Namespace) -> list[Scores]:
-    """The scores of each measure asked for."""
+    """The scores by each measure."""
     groups = repeated_runs(arguments)
     if arguments.scores and (arguments.runs or groups or arguments.qrels or llm_qrels(arguments)):
         raise SurefootError("give runs with --qrels, or --scores; not both")
@@ -116,7 +116,7 @@ def llm_qrels(arguments: argparse.Namespace) -> list[str]:
 
 
 def _refuse_tables(paths: Sequence[str]) -> None:
-    """Raise if a file that was given as a run is a table of scores."""
+    """Raise if one of the runs is a table of scores."""
     from surefoot.io.tables import is_score_file
 
     for path in paths:
@@ -125,20 +125,18 @@ def _refuse_tables(paths: Sequence[str]) -> None:
 
 
 def assessors(given: Sequence[str] | None, default: str = "dl2019") -> Assessors:
-    """How assessors differ: "none", "off", "dl2019", a share, or qrels; the default if the option is not given."""
+    """The value of --assessors: "none", "off", "dl2019", a share, or qrels; the default if it is not given."""
     from surefoot.judgments.assessors import parse_assessors
 
     return parse_assessors(default if given is None else list(given))
 
 
 def credible_assessors(arguments: argparse.Namespace) -> Assessors:
-    """How assessors differ, for --credible and --assessors of commands that add columns; "off" without both."""
+    """How assessors differ, by --credible and --assessors; "off" without both."""
     default = "dl2019" if arguments.credible else "none" if llm_qrels(arguments) else "off"
     found = assessors(arguments.assessors, default)
     if found == "off" and arguments.credible:
-        raise SurefootError(
-            "--credible doubts the judgments, and --assessors off doubts nothing; leave out one of them"
-        )
+        raise SurefootError("--credible doubts the judgments, and --assessors off does not; leave out one of them")
     return found
 
 
@@ -152,9 +150,9 @@ def judged_runs(scores: Scores) -> JudgedRuns:
 
 
 def _refuse_repeats(repeats: object) -> None:
-    """Raise where documents are asked for, and a system has several rankings."""
+    """Raise if a system has several rankings, since documents need a single one."""
     if repeats:
-        raise SurefootError("documents and doubts about judgments are those of single rankings; leave out --repeats")
+        raise SurefootError("documents and doubts about judgments need single rankings; leave out --repeats")
 
 
 def load_runs(scores: Scores, systems: Collection[str] | None = None) -> dict[str, Run]:
@@ -194,14 +192,14 @@ def write_csv(header: Iterable[object], rows: Iterable[Iterable[object]], output
 
 
 def load_one(arguments: argparse.Namespace) -> Scores:
-    """The scores of the one measure that the command can show."""
+    """The scores of one measure, for commands that show only one."""
     if arguments.measure and len(arguments.measure) > 1:
         raise SurefootError(f"{arguments.command} shows one measure; got {', '.join(arguments.measure)}")
     return load(arguments)[0]
 
 
 def show(result: Result, arguments: argparse.Namespace) -> None:
-    """Print or write a result; CSV has no notes, so they go to standard error."""
+    """Print or write a result; the notes of CSV go to standard error."""
     from surefoot.show.tables import print_result, render
 
     output = arguments.output if isinstance(getattr(arguments, "output", None), NewFile) else None
@@ -224,8 +222,8 @@ def show(result: Result, arguments: argparse.Namespace) -> None:
 def progress(first: str, log: Literal["periodic", "each", "none"] = "periodic") -> Iterator[Progress]:
     """Show progress on standard error; yields a function of the amount done, the total and a message.
 
-    On a terminal it is one line, erased at the end; ``first`` is its first message. Elsewhere messages are printed as
-    lines: one every 20 seconds, each new one, or none.
+    A terminal shows one line, erased at the end; ``first`` is its first message. Elsewhere messages are printed as
+    lines: one every 20 seconds (``periodic``), each new message, or none.
     """
     is_terminal, begin = sys.stderr.isatty(), time.monotonic()
     interval = {"periodic": LOG_INTERVAL, "each": 0.0, "none": math.inf}[log]
@@ -265,7 +263,7 @@ def _overwrite(line: str) -> None:
 
 
 def time_left(seconds: float) -> str:
-    """Remaining seconds in a suitable unit.
+    """The time left, in a suitable unit.
 
     >>> time_left(42), time_left(200), time_left(9000)
     ('42 s left', '3 min left', '2.5 h left')

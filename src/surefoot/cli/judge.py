@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from surefoot.stats.simulator import Simulator
 
 STREAMS, LONGEST = 100, 1000
-"""Simulated streams of a sequential gate, and their topics."""
+"""The number of simulated streams of a sequential gate, and the topics of each."""
 NO_QRELS = "give the judgments by people with --qrels FILE"
 
 
@@ -36,7 +36,7 @@ def run_judge(arguments: argparse.Namespace) -> int:
 
 
 def _write_prompts(runs: JudgedRuns, arguments: argparse.Namespace) -> None:
-    """Write requests for a language model to grade what is not graded yet."""
+    """Write requests for a language model to grade documents that it has not graded."""
     from surefoot.io.texts import read_documents, read_queries
     from surefoot.judgments.prompts import prompt_lines, ungraded
 
@@ -84,7 +84,7 @@ def _judge(arguments: argparse.Namespace) -> int:
 
 
 def _with_texts(found: NextJudgments, arguments: argparse.Namespace) -> Result:
-    """The documents with the texts of their queries and their own, where they are given."""
+    """Add the texts of queries and documents, if they are given."""
     from surefoot.io.texts import read_documents
     from surefoot.results import Result
 
@@ -98,7 +98,7 @@ def _with_texts(found: NextJudgments, arguments: argparse.Namespace) -> Result:
 
 
 def _merge(arguments: argparse.Namespace, answers: bool) -> int:
-    """Write judgments with new ones among them; a language model's answers become qrels of their own."""
+    """Add new judgments to the qrels, or make qrels of the answers of a language model."""
     from surefoot.effectiveness.sources import load_qrels
     from surefoot.io.files import read_bytes
     from surefoot.io.trec import read_qrels
@@ -116,7 +116,7 @@ def _merge(arguments: argparse.Namespace, answers: bool) -> int:
         found = [read_answers(path, read_bytes(path)) for path in arguments.merge]
         parts = [*map(read_qrels, inputs.llm_qrels(arguments)), *(load_qrels(grades) for grades, _ in found)]
         failed = sum(own for _, own in found)
-        noun, note = "grade", f"; {counted(failed, 'request')} failed and left out, ask again" if failed else ""
+        noun, note = "grade", f"; {counted(failed, 'request')} failed and left out; ask again" if failed else ""
     else:
         parts = [*map(read_qrels, (arguments.qrels, *arguments.merge))]
         noun, note = "judgment", ", {} of them new"
@@ -127,7 +127,7 @@ def _merge(arguments: argparse.Namespace, answers: bool) -> int:
 
 
 def run_power(arguments: argparse.Namespace) -> int:
-    """The number of topics that shows a risk of this size."""
+    """The number of topics needed to see a risk of this size."""
     from surefoot.stats.power import TOPICS, power
 
     simulator = _simulator(arguments)
@@ -140,7 +140,7 @@ def run_power(arguments: argparse.Namespace) -> int:
 
 
 def _with_items(result: Power, simulator: Simulator, seed: int) -> Power:
-    """The same with the number of topics that a sequential gate needs, by simulation."""
+    """Add the number of topics that a sequential gate needs, by simulation."""
     from surefoot.release_gate.sequential import expected_items
 
     own, base = simulator.values(STREAMS * LONGEST, seed)
@@ -176,7 +176,7 @@ COMMANDS = {
         run_judge,
         (
             option("runs", nargs="*", metavar="RUN", help="TREC run files; all of them vote for documents"),
-            opt.QRELS.but(help="the relevance judgments so far, by people"),
+            opt.QRELS.but(help="the judgments by people so far"),
             opt.LLM_QRELS,
             opt.CANDIDATE,
             opt.BASELINE.but(help="the system to compare it with"),
@@ -203,7 +203,7 @@ COMMANDS = {
         run_power,
         (
             *opt.INPUTS,
-            opt.SYSTEM.but(help="the system whose measured risk the topics shall show"),
+            opt.SYSTEM.but(help="the system whose measured risk should be seen"),
             opt.BASELINE,
             option("--loss", type=number, metavar="X",
                    help="instead of --candidate: a copy of the baseline that loses X"),

@@ -24,7 +24,7 @@ FORMATS = ("table", "csv", "json", "md", "latex")
 
 @dataclass(frozen=True)
 class Option:
-    """An option or a positional argument: its flags, and the keyword arguments of `argparse` for it."""
+    """An option or a positional argument: its flags, and its keyword arguments for `argparse`."""
 
     flags: tuple[str, ...]
     settings: Mapping[str, Any]
@@ -43,7 +43,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Command:
-    """A command: its options and the function that runs it, or its kinds, each a command of its own."""
+    """A command: its options and the function that runs it; or its kinds, each of them a command."""
 
     run: Callable[[argparse.Namespace], int] | None = None
     options: Sequence[Option] = ()
@@ -66,13 +66,13 @@ class Command:
 
 
 def _examples(command: str) -> str | None:
-    """The examples of a command in ``examples.txt``, if it has any."""
+    """The examples of a command in ``examples.txt``; None if it has none."""
     with open(f"{os.path.dirname(__file__)}/examples.txt", encoding="utf-8") as file:  # noqa: PTH120, PTH123
         return file.read().partition(f"\n[{command}]\n")[2].partition("\n\n[")[0].rstrip("\n") or None
 
 
 def add_options(parser: argparse.ArgumentParser, options: Sequence[Option]) -> None:
-    """Add options to a parser, each to its group; ``--force`` stands beside the first file to be written."""
+    """Add options to a parser, each to its group, and ``--force`` to the group of the first output file."""
     groups: dict[str, Any] = {"": parser}
     for each in options:
         if each.group not in groups:
@@ -90,7 +90,7 @@ def option(*flags: str, **settings: Any) -> Option:
 
 
 def field_option(field: Field[Any], choices: Sequence[str] = (), **settings: Any) -> Option:
-    """The option of a field of a dataclass: its help, flags, choices and the name of its value are its metadata."""
+    """The option for a field of a dataclass; its help, flags, choices and metavar are metadata of the field."""
     own, default, kind = field.metadata, {} if field.default is NO_DEFAULT else field.default, str(field.type)
     shown = f"{default:g}" if isinstance(default, float) else default
     text = own["help"].partition(":")[0] if choices else own["help"]
@@ -117,7 +117,7 @@ def rank(text: str) -> int | None:
 
 
 def grouped(group: str, *options: Option) -> tuple[Option, ...]:
-    """The options under a title of their own in the help."""
+    """The options as a group with a title in the help."""
     return tuple(replace(each, group=group) for each in options)
 
 
@@ -131,17 +131,17 @@ class Once(argparse.Action):
 
 
 class NewFile(str):
-    """A file to be written, or ``-``, standard output. An existing file is overwritten only with ``--force``."""
+    """An output file, or ``-`` for standard output. An existing file is overwritten only with ``--force``."""
 
     __slots__ = ()
 
     def exists(self) -> bool:
-        """Whether writing would overwrite it; pipes and devices are written to, not replaced."""
+        """Whether writing would overwrite it; writing to pipes and devices does not."""
         return self != "-" and os.path.isfile(self)  # noqa: PTH113 (pathlib is slow to load)
 
 
 class NewModel(NewFile):
-    """A folder for a model to be written into; it may exist, but not hold a model."""
+    """An output folder for a model; it may exist, but not hold a model."""
 
     __slots__ = ()
 
@@ -151,7 +151,7 @@ class NewModel(NewFile):
 
 
 def refuse_to_overwrite(arguments: argparse.Namespace) -> None:
-    """Raise if a file that the command is to write exists, unless ``--force`` was given."""
+    """Raise if an output file exists, unless ``--force`` was given."""
     if getattr(arguments, "force", False) or getattr(arguments, "resume", False):
         return
     for value in vars(arguments).values():
@@ -231,7 +231,7 @@ INPUTS = grouped(
            help="compare the scores of documents as they are (default), or rounded to float32 as trec_eval does"),
     MISSING,
 )  # fmt: skip
-"""What to read: runs with judgments, or tables of scores."""
+"""The inputs: runs with judgments, or tables of scores."""
 
 OUTPUT = option("-o", "--output", type=NewFile, metavar="FILE", help="write to a file instead of standard output")
 TABLE = grouped(

@@ -38,7 +38,7 @@ BASELINES = "feature:N (as numbered in the file), -feature:N, rank:N, order, run
 
 
 def baseline_options(text: str, *sets: str, required: bool = False) -> tuple[Option, ...]:
-    """--baseline, and for each further set of queries the baselines that it has instead."""
+    """--baseline, and an option for the baselines of each further set of queries."""
     baseline = option("--baseline", action="append", required=required, metavar="WHAT", help=f"{BASELINES}; {text}")
     others = (
         option(f"--{name}-baseline", action="append", metavar="WHAT",
@@ -51,14 +51,14 @@ def baseline_options(text: str, *sets: str, required: bool = False) -> tuple[Opt
 
 
 def setting_options(names: Iterable[str]) -> tuple[Option, ...]:
-    """The options of these fields of `Settings`. `settings_from` reads those that were given."""
+    """The options for these fields of `Settings`; `settings_from` reads the given ones."""
     return tuple(
         field_option(field, dest=field.name, default=argparse.SUPPRESS) for field in map(FIELDS.__getitem__, names)
     )
 
 
 def settings_from(arguments: argparse.Namespace, names: Iterable[str], base: Settings | None = None) -> Settings:
-    """The settings of ``base``, a recipe or the defaults, with those that were given by flags."""
+    """The settings of ``base``, a recipe or the defaults, changed by the given options."""
     base = base or Settings()
     given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
     for name in ("objective_options", "params"):
@@ -68,7 +68,7 @@ def settings_from(arguments: argparse.Namespace, names: Iterable[str], base: Set
 
 
 def key_value(text: str) -> tuple[str, Any]:
-    """K=V, with V a number, true or false where it looks like one."""
+    """Parse K=V; V may be a number, true, false or a text."""
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise SurefootError(f"expected K=V, such as spread=se; got {text!r}")
@@ -90,14 +90,14 @@ def run_train(arguments: argparse.Namespace) -> int:
 
 
 def train_settings(arguments: argparse.Namespace) -> Settings:
-    """The defaults or the recipe, with the settings that were given."""
+    """The defaults or the recipe, changed by the given settings."""
     from surefoot.learn.settings import SAFE
 
     return settings_from(arguments, (*OBJECTIVE, *TREES, *MODEL), SAFE if arguments.safe else None)
 
 
 def _validate(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Refuse at once what would fail after the data are read."""
+    """Raise now for errors that would otherwise show after the data are read."""
     from surefoot.learn.training import validate_output
     from surefoot.learn.validation import validate_stopping
 
@@ -170,19 +170,19 @@ def _print(card: Mapping[str, Any], output: Path) -> None:
 
 
 def _objective(settings: Mapping[str, Any]) -> str:
-    """The objective; plain LambdaMART has no alpha, and U-CRO at alpha 0 is the same."""
+    """The objective in words; U-CRO at alpha 0 is plain LambdaMART, which has no alpha."""
     name, alpha = settings["objective"], settings["alpha"]
     return "lambdamart" if name == "lambdamart" or (name, alpha) == ("ucro", 0) else f"{name} at alpha {alpha:g}"
 
 
 def _print_guard(card: Mapping[str, Any]) -> None:
-    """Print the effect of the guard on queries that neither it nor the bags saw."""
+    """Print the effect of the guard on queries that neither the guard nor the bags saw."""
     guard, before, after = card["guard"], card["unguarded"], card.get("validation")
     if after is None:
         print(f"  guard: {guard['kind']}, by {guard['baseline']}. {guard['certificate']['words']}")
         return
     print(f"  guard: {guard['kind']}, by {guard['baseline']}: {guard['why']}")
-    print("    on queries that neither it nor the bags saw:")
+    print("    on queries that neither the guard nor the bags saw:")
     mean, risk = (100 * (after[name] / before[name] - 1) if before[name] else 0.0 for name in ("mean", "frisk"))
     print(f"    {card['metric']} {before['mean']:.4f} → {after['mean']:.4f} ({mean:+.1f} %), F_Risk "
           f"{before['frisk']:.4f} → {after['frisk']:.4f} ({risk:+.0f} %), losses {before['losses']} → "
@@ -215,7 +215,7 @@ def run_predict(arguments: argparse.Namespace) -> int:
     data = read_letor(arguments.data)
     data, scores = _rank(ranker, data, arguments.baseline)
     if data.documents is None:
-        inputs.print_notes(["the data has no document ids; documents are named by query and place"])
+        inputs.print_notes(["the data has no document ids; documents are named by query and number"])
     tag = "-".join(name_of(Path(arguments.output)).split())
     write_text(arguments.output, "".join(run_lines(ranked_documents(data, scores), tag)))
     if arguments.write_qrels:
@@ -242,13 +242,13 @@ def _rank(ranker: Model | str, data: RankingData, baseline: str | None) -> tuple
     aligned = ranker.align(data)
     if ranker.card["data"]["first_feature"] is None and aligned is not data:
         inputs.print_notes(
-            [f"the model knows features by place; the first is taken to be number {aligned.first_feature}"]
+            [f"the model has features by position; the first is taken to be number {aligned.first_feature}"]
         )
     return aligned, ranker.predict(aligned, baseline=baseline)
 
 
 def _effectiveness(ranker: Model | str, data: RankingData, scores: FloatArray) -> str:
-    """The mean of the metric that the model was trained for, under the name that `evaluate --measure` takes."""
+    """The mean of the metric that the model was trained for, by its name for `evaluate --measure`."""
     if not data.labels.any():
         return ""
     settings = Settings() if isinstance(ranker, str) else ranker.settings
@@ -267,7 +267,7 @@ def run_export(arguments: argparse.Namespace) -> int:
     whole = " and their guard" if arguments.to == "json" and is_guarded else ""
     print(f"{written[0]}: {model.card['trees']} trees{whole}")
     if len(written) > 1:
-        print(f"{written[1]}: the guard, without which the trees are not safe; the manual on serving ranks by both")
+        print(f"{written[1]}: the guard, without which the trees are not safe; the manual shows how to serve both")
     return 0
 
 
