@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from surefoot.results import Result
     from surefoot.scores import Scores
 
+Pair = tuple["Scores", tuple[str, str], tuple[str, ...]]
+"""The scores of two versions, their names, the old one first, and the inputs as arguments."""
 CHOICES = {"undecided": tuple(UNDECIDED), "evidence": tuple(TIERS)}
 
 
 def run_compare(arguments: argparse.Namespace) -> int:
-    """Two versions in one sentence, by the policy of the gate; the exit code is 0 whatever the verdict."""
+    """Compare two versions by the policy of the gate; the exit code is 0 for every verdict."""
     from surefoot.release_gate.compare import Compared
     from surefoot.release_gate.config import read_options
     from surefoot.release_gate.render import render_compared
@@ -48,35 +50,53 @@ TWO_RUNS = "give two runs and judgments: compare OLD NEW --qrels Q; or a table w
 TWO_SYSTEMS = "name two systems of the table: compare OLD NEW --scores TABLE"
 
 
-def _pair(arguments: argparse.Namespace) -> tuple[Scores, tuple[str, str], tuple[str, ...]]:
-    """The scores of two runs or of a table, the names of the old and the new system, and the inputs as arguments."""
+def _pair(arguments: argparse.Namespace) -> Pair:
+    """The versions to compare, in score tables or as runs."""
+    from surefoot.io.tables import is_score_file
+
+    if arguments.scores:
+        return _pair_in_tables(arguments, arguments.scores, arguments.runs)
+    if arguments.runs and not arguments.qrels and all(map(is_score_file, arguments.runs)):
+        return _pair_in_tables(arguments, arguments.runs, [])
+    return _pair_of_runs(arguments)
+
+
+def _pair_in_tables(arguments: argparse.Namespace, tables: Sequence[str], named: Sequence[str]) -> Pair:
+    from surefoot.io.tables import read_scores
+
+    named = [*named, *filter(None, (arguments.baseline, arguments.candidate))]
+    if len(named) not in (0, 2) or arguments.qrels:
+        raise SurefootError(TWO_SYSTEMS)
+    scores = read_scores(tables, arguments.measure, arguments.missing)
+    named = named or scores.systems
+    if len(named) != 2:
+        raise SurefootError(f"{TWO_SYSTEMS}; it has {listed(named)}")
+    return scores, (named[0], named[1]), ("--scores", *tables, *_measure(arguments))
+
+
+def _pair_of_runs(arguments: argparse.Namespace) -> Pair:
+    """Two runs, or two systems in one file."""
     from surefoot.effectiveness.scoring import score_runs
-    from surefoot.io.tables import is_score_file, read_scores
     from surefoot.release_gate.compare import score_pair
 
     runs, qrels, measure = arguments.runs, arguments.qrels, arguments.measure or opt.DEFAULT_MEASURE
-    chosen = ["--measure", arguments.measure] if arguments.measure else []
-    named = [*filter(None, (arguments.baseline, arguments.candidate))]
-    tables = arguments.scores
-    if not tables and not qrels and runs and all(map(is_score_file, runs)):
-        tables, runs = runs, []
-    if tables:
-        named = [*runs, *named]
-        if len(named) not in (0, 2) or qrels:
-            raise SurefootError(TWO_SYSTEMS)
-        scores = read_scores(tables, arguments.measure, arguments.missing)
-        named = named or list(scores.systems)
-        if len(named) != 2:
-            raise SurefootError(f"{TWO_SYSTEMS}; it has {listed(named)}")
-        return scores, (named[0], named[1]), ("--scores", *tables, *chosen)
+    named = [name for name in (arguments.baseline, arguments.candidate) if name]
     if len(runs) == 2 and qrels and not named:
         return score_pair(runs[0], runs[1], qrels, measure)
-    if len(runs) != 1 or not qrels or len((scores := score_runs(runs, qrels, measure)).systems) == 1:
+    if len(runs) != 1 or not qrels:
+        raise SurefootError(TWO_RUNS)
+    scores = score_runs(runs, qrels, measure)
+    if len(scores.systems) == 1:
         raise SurefootError(TWO_RUNS)
     pair = arguments.baseline or scores.systems[0], arguments.candidate or scores.systems[-1]
     if pair[0] == pair[1] or (len(scores.systems) != 2 and len(named) != 2):
         raise SurefootError(f"name --baseline and --candidate of the file: it has {listed(scores.systems)}")
-    return scores, pair, (*runs, "--qrels", qrels, *chosen)
+    return scores, pair, (*runs, "--qrels", qrels, *_measure(arguments))
+
+
+def _measure(arguments: argparse.Namespace) -> list[str]:
+    """The option for the measure, if it is given."""
+    return ["--measure", arguments.measure] if arguments.measure else []
 
 
 def run_gate(arguments: argparse.Namespace) -> int:
@@ -86,7 +106,7 @@ def run_gate(arguments: argparse.Namespace) -> int:
 
     options = read_options(arguments.config, {key: getattr(arguments, key) for key in KEYS})
     if arguments.scores and not arguments.qrels:
-        options = replace(options, qrels=None)  # those of the file are for runs
+        options = replace(options, qrels=None)  # the qrels of the file are for runs
     arguments.measure, arguments.qrels = list(options.measure) or None, options.qrels
     scores = inputs.load(arguments)
     if arguments.aa:
@@ -107,7 +127,7 @@ def run_gate(arguments: argparse.Namespace) -> int:
 
 
 def _against_itself(options: GateOptions, scores: Sequence[Scores]) -> tuple[GateOptions, list[Scores]]:
-    """The trials of the candidate in two halves, each a system."""
+    """Split the trials of the candidate in two halves, and compare these as two systems."""
     from surefoot.stats.repeats import split_trials
 
     if options.baseline or options.ratchet:
@@ -135,7 +155,7 @@ def _report_ratchet(candidate: str, path: str, accepted: bool) -> None:
     if accepted:
         print(f"accepted: {candidate} is the new baseline in {path}", file=sys.stderr)
     else:
-        print(f"not accepted: {path} keeps its baseline, and counts the try", file=sys.stderr)
+        print(f"not accepted: {path} keeps its baseline, and counts the attempt", file=sys.stderr)
 
 
 def _write_verdict(result: GateResult, arguments: argparse.Namespace) -> None:
