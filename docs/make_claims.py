@@ -2,25 +2,25 @@
 
 The protocol, fixed before the first run that the page shows: a claim on learned rankers compares two of them on the
 test queries of an experiment, by the difference of a measure and its 95 % interval (percentile bootstrap over queries,
-10,000 resamples, seed 0). It holds if the whole interval lies on the side of the claim, does not hold if it lies on the
-other, else it is undecided. "Keeps" means: less than 0.01 lower, so that the interval is compared with -0.01. The
-page shows one setting of each plan, 100 trees; shorter runs and the experiments page were seen before. A claim on TREC
-2012 is a printed number: it holds if it is recomputed to the digit. The intervals are of single claims, not corrected
-for their number.
+10,000 resamples, seed 0). It holds if the whole interval lies on the side of the claim, does not hold if the whole
+interval lies on the other side, and is undecided otherwise. "Keeps" means: less than 0.01 lower, so the interval is
+compared with -0.01. The page shows one setting of each plan, 100 trees; we saw shorter runs and the experiments page
+before. A claim on TREC 2012 is a printed number: it holds if it is recomputed to the digit. Each interval is for a
+single claim, not corrected for their number.
 
-NFCorpus and the embedded collection (`demo`) joined later, with the same claims and tests, fixed before their runs. So
-did convergence: of two trainings in a fold, the trees after which the mean on validation queries first has 95 % of the
-smaller one of their two largest gains over BM25. SIGIR 2012 counts the trees to a fixed mean, which other data do not
-reach. The measure is log2 of the ratio of both numbers, and its interval is Student's t over the folds. A fold where
-one of the two never gains counts as undefined, and then nothing can be said. Folds share training queries, so that the
-interval is too short if anything.
+NFCorpus and the embedded collection (`demo`) were added later, with the same claims and tests, fixed before their runs.
+So was convergence: for each of two trainings in a fold, we count the trees after which the mean on validation queries
+first has 95 % of the smaller of their two largest gains over BM25. SIGIR 2012 counts the trees to a fixed mean, which
+other data do not reach. The measure is log2 of the ratio of both counts, and its interval is Student's t over the
+folds. If one of the two never gains in a fold, the claim is undecided. Folds share training queries, so the interval
+may be too short.
 """
 
 from __future__ import annotations
 
 import csv
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -40,11 +40,17 @@ Curves = Mapping[str, Sequence[Sequence[float]]]
 """The mean on validation queries after 0 (BM25), 1, 2, ... trees, of each learner in each fold."""
 HEAD = """# What the papers claim, with verdicts
 
-Made by `docs/make_claims.py`, whose docstring has the protocol. *Holds* and *does not hold* are 95 % intervals on one
-side; *undecided* is an interval that spans both. The data are smaller than the papers' MSLR-WEB10K, which was not at
-hand: `make mslr FOLDER=...` runs the protocols on it and writes this page for it. The learners are those of
-[the protocols](experiments.md), with 100 trees. The intervals are not corrected for the number of claims: if no learner
-differed from another, about two of the 37 intervals of a column would still lie on one side.
+Do the papers' claims on learned rankers hold on other data, and can their figures on TREC 2012 be recomputed?
+"""
+
+
+PROTOCOL = """
+`docs/make_claims.py` writes this page; its docstring has the protocol. A claim *holds* if its whole 95 % interval lies
+on the side of the claim, *does not hold* if it lies on the other side, and is *undecided* otherwise. The data are
+smaller than the papers' MSLR-WEB10K, which was not available: `make mslr FOLDER=...` runs the protocols on it and
+writes this page for it. The learners are those of [the protocols](experiments.md), with 100 trees. The intervals are
+not corrected for the number of claims: if no learner differed from another, about two of the 37 intervals of a column
+would still lie on one side.
 """
 
 
@@ -142,6 +148,11 @@ def _values(differences: np.ndarray, measure: str) -> np.ndarray:
     return {"mean": differences, "risk": np.minimum(differences, 0), "wins - losses": np.sign(differences)}[measure]
 
 
+def _counted(data: str, verdicts: Sequence[str]) -> str:
+    counts = Counter(verdict.partition(":")[0] for verdict in verdicts)
+    return f"| {data} | {counts['holds']} | {counts['does not hold']} | {counts['undecided']} |"
+
+
 def page(folders: Sequence[str]) -> str:
     """The whole page."""
     found: dict[str, dict[str, Scores]] = {}
@@ -158,23 +169,29 @@ def page(folders: Sequence[str]) -> str:
             return convergence(claim, curves[claim.plan, data])
         return verdict(claim, found[data][claim.plan])
 
+    claims = _claims()
+    cells = {data: [cell(claim, data) for claim in claims] for data in found}
     parts = [
         HEAD,
+        "| claims on | hold | do not hold | undecided |",
+        "| --- | ---: | ---: | ---: |",
+        *(_counted(data, verdicts) for data, verdicts in cells.items()),
+        PROTOCOL,
         "## Learned rankers\n",
         f"| paper | claim | {' | '.join(found)} |",
         "| --- " * (2 + len(found)) + "|",
     ]
-    for claim in _claims():
-        cells = " | ".join(cell(claim, data) for data in found)
-        parts.append(f"| {claim.paper} | {claim.sentence.replace('*', chr(92) + '*')} | {cells} |")
+    for number, claim in enumerate(claims):
+        verdict_cells = " | ".join(verdicts[number] for verdicts in cells.values())
+        parts.append(f"| {claim.paper} | {claim.sentence.replace('*', chr(92) + '*')} | {verdict_cells} |")
     sizes = "; ".join(
         f"{data} " + ", ".join(f"{len(one.topics):,} ({plan})" for plan, one in own.items())
         for data, own in found.items()
     )
     parts.append(
         f"\nQueries: {sizes}. Risk is F_Risk against BM25; a positive difference is less risk.\n"
-        "Convergence is log2 of the ratio of the trees that two trainings need to reach 95 % of the smaller\n"
-        "of their gains on validation queries, with an interval over the folds; +1 is half as many trees.\n"
+        "Convergence compares the trees that two trainings need to reach 95 % of the smaller of their gains on\n"
+        "validation queries, as log2 of the ratio; +1 is half as many trees. Its interval is over the folds.\n"
     )
     parts.append("Commands: `surefoot experiment sigir2014 --data DATA --trees 100`, and the same for `sigir2016`.\n")
     parts += ["## Figures on TREC 2012\n", "| paper | claim | printed | recomputed | verdict |", "| --- " * 5 + "|"]
@@ -183,7 +200,7 @@ def page(folders: Sequence[str]) -> str:
             held = {"equal": "holds", CONSISTENT: f"undecided ({CONSISTENT})"}.get(row["verdict"], "does not hold")
             value = f"{row['recomputed']:.5g}" if isinstance(row["recomputed"], float) else row["recomputed"]
             parts.append(f"| {row['row']} | {row['column']} | {row['published']} | {value} | {held} |")
-    return "\n".join([*parts, "\nCommand: `surefoot reproduce claims`, which has the reasons.", ""])
+    return "\n".join([*parts, "\n`surefoot reproduce claims` prints this table with the reasons.", ""])
 
 
 if __name__ == "__main__":
