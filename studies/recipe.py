@@ -169,7 +169,7 @@ def ablation(less: int) -> Iterator[dict[str, str]]:
         for baseline in BASELINES["mq2008"]:
             parts = [ablated(baseline, fold, scores, features) for fold in range(max(1, FOLDS // less))]
             cases.append({key: np.concatenate([part[key] for part in parts]) for key in parts[0]})
-        yield {**averaged(cases, RECIPE), "way": way}
+        yield {**averaged(cases, RECIPE), "method": way}
 
 
 def ablated(baseline: str, fold: int, fitted_on: str, features: Sequence[str]) -> Arrays:
@@ -239,7 +239,7 @@ def averaged(cases: Sequence[Arrays], way: str) -> dict[str, str]:
     mean, risk = found.mean(axis=0)
     reached = int(((found[:, 0] >= -0.3) & (found[:, 1] <= -33)).sum())
     return {
-        "way": way,
+        "method": way,
         "cases": str(len(cases)),
         "mean in %": f"{mean:+.2f} ({found[:, 0].min():+.2f} to {found[:, 0].max():+.2f})",
         "frisk in %": f"{risk:+.1f} ({found[:, 1].min():+.1f} to {found[:, 1].max():+.1f})",

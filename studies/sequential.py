@@ -280,9 +280,9 @@ def savings(collections: Sequence[str], kind: str, streams: int) -> Row:
         "decided rightly, %": f"{100 * np.mean(right):.0f}",
         "wrongly, %": f"{100 * np.mean(~right & (verdict != UNDECIDED)):.1f}",
         "items: mean (median)": f"{used.mean():.0f} ({np.median(when):.0f})",
-        "seen plans": f"{seen.mean():.0f}",
+        "default plans": f"{seen.mean():.0f}",
         "strict plans": f"{strict.mean():.0f}",
-        "saved of seen's, %": f"{100 * (1 - used.sum() / seen.sum()):.0f}",
+        "saved of default's, %": f"{100 * (1 - used.sum() / seen.sum()):.0f}",
         "saved of strict's, %": f"{100 * (1 - used.sum() / strict.sum()):.0f}",
     }
 
