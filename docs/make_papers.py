@@ -1,7 +1,7 @@
-"""Writes docs/studies/papers.md from docs/papers.csv: `SUREFOOT_DATA=... .venv/bin/python docs/make_papers.py`.
+"""Write docs/studies/papers.md from docs/papers.csv: `SUREFOOT_DATA=... .venv/bin/python docs/make_papers.py`.
 
-No state is written by hand. A command that the parser refuses, a test or a picture that is not there, a cell that is
-not recomputed: each shows on the page.
+No state is written by hand. The page shows each command that the parser refuses, each missing test or picture, and each
+cell that is not recomputed.
 """
 
 from __future__ import annotations
@@ -24,22 +24,24 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 HEAD = """# The papers, item by item
 
-Every equation, table, figure and claim of the five papers, with the command that gives it, and its state. Made by
-`docs/make_papers.py`, which asks the parser whether each command exists, looks for each test and picture, and
-recomputes each table; a test compares this page with what it makes now. Every command runs in `tests/test_papers.py`,
-and its output must show the item (`shows` in docs/papers.csv); those that train run in `make papers`, on a part of
-MSLR's sample. Commands that need MSLR-WEB10K and studies are not run there. `err20.csv` is ERR@20 of the TREC 2012 Web
-runs (`surefoot data get trec-web-2012`). [The errata](errata.md) have what the papers got wrong.
+Which equation, table, figure or claim of the five papers does Surefoot reproduce, and by which command? This page lists
+every one with its state.
+
+`docs/make_papers.py` writes the page: it checks that the parser accepts each command and that each test and picture
+exists, and recomputes each table. `tests/test_papers.py` compares the page with the result, runs every command and
+checks that its output shows the item (`shows` in docs/papers.csv). Commands that train run in `make papers`, on a part
+of MSLR's sample. Commands that need MSLR-WEB10K and studies are not run there. `err20.csv` is ERR@20 of the TREC 2012
+Web runs (`surefoot data get trec-web-2012`). [The errata](errata.md) list the errors of the papers.
 
 | state | means |
 | --- | --- |
 | equal | the printed value, to the digit |
-| proved | a proof says why print and data differ |
-| consistent with one copy | one pair of copies of two runs gives it with all others; they are not identified |
-| unexplained | nobody knows; [published and recomputed](reproduction.md) has what is known |
+| proved | a proof explains why print and data differ |
+| consistent with one copy | one pair of copies of two runs gives all such cells; the copies are not identified |
+| unexplained | no reason was found; [published and recomputed](reproduction.md) shows what is known |
 | tested, drawn, written | a test checks it, a picture shows it, a page has the numbers |
 | not run | needs data that this page was made without |
-| **missing** | the command or its evidence is not there |
+| **missing** | the command or its evidence does not exist |
 """
 
 
