@@ -47,7 +47,7 @@ def main() -> None:
     from distributed import Client, LocalCluster
 
     print(f"\nfaro, {FEATURES} features of 256 bins, {LEAVES} leaves, 1 thread a worker; medians of {ROUNDS} rounds")
-    print("     rows  workers  s to begin  s a tree  × one process  MB a tree sent by a worker   reckoned")
+    print("     rows  workers  s to begin  s a tree  × one process  MB a tree sent by a worker  predicted")
     for queries in QUERIES:
         data = generated(queries)
         alone = slope(partial(here, data))
@@ -60,9 +60,9 @@ def main() -> None:
                 on_cluster(client, data, 1)  # imports and compiles
                 begin, tree = slope(partial(on_cluster, client, data))
                 sent = traffic(client, data)
-            reckoned = (2 - 1 / workers) * (workers > 1) * (LEAVES - 1) * FEATURES * 256 * 16 / 1e6
+            predicted = (2 - 1 / workers) * (workers > 1) * (LEAVES - 1) * FEATURES * 256 * 16 / 1e6
             print(f"{data.labels.size:9,} {workers:8} {begin:11.2f} {tree:9.3f} {tree / alone[1]:13.2f} ×"
-                  f" {sent:27.1f} {reckoned:10.1f}")  # fmt: skip
+                  f" {sent:27.1f} {predicted:10.1f}")  # fmt: skip
     memory()
     driver_memory()
 
