@@ -73,6 +73,17 @@ def test_measures_side_by_side(scores):
     assert latex.count("textbf") >= 8
 
 
+def test_tables_of_measures_side_by_side_are_short(scores):
+    other = Scores(1 - scores.values, scores.systems, scores.topics, "RR")
+    table = side_by_side(evaluate([scores, other], "a", 1))
+    assert {"p (AP)", "frisk (RR)", "georisk (RR)"} < {*table.columns}
+    for text in (str(table).partition("note:")[0], table.to_latex()):
+        assert "georisk" not in text.lower()
+        assert text.count("losses") == 2
+    assert "0.0000" not in render(table, "md", columns=["system", "p (AP)", "p (RR)"])
+    assert "0.001" in render(table, "md", columns=["system", "p (AP)", "p (RR)"])
+
+
 def test_the_level_decides_what_is_marked_and_how_wide_intervals_are(scores):
     strict, loose = (evaluate(scores, "a", 0, ci="t", level=level) for level in (1e-6, 0.5))
     assert strict.highlights().significant["trisk"].sum() < loose.highlights().significant["trisk"].sum()

@@ -149,6 +149,17 @@ def with_letters(result: Evaluation, correct: str = "holm") -> Evaluation:
     return replace(result, columns=columns, notes=(*result.notes, next(iter(pairs.values())).legend))
 
 
+@dataclass(frozen=True, eq=False)
+class SideBySide(Result):
+    """Several measures beside each other; ``few`` are the columns that tables for people show by default."""
+
+    few: tuple[str, ...] = ()
+
+    def brief(self) -> list[str]:
+        """The columns of a table of `evaluate`, for each measure."""
+        return list(self.few)
+
+
 def side_by_side(result: Evaluation, columns: Sequence[str] | None = None) -> Result:
     """The measures beside each other: a row for each system and alpha, a group of columns for each measure.
 
@@ -157,7 +168,7 @@ def side_by_side(result: Evaluation, columns: Sequence[str] | None = None) -> Re
     result
         A result of `surefoot.evaluate` for several measures.
     columns
-        The columns to show for each measure; all by default.
+        The columns for each measure; all by default, of which tables for people show those of `evaluate`.
 
     Returns
     -------
@@ -180,6 +191,7 @@ def side_by_side(result: Evaluation, columns: Sequence[str] | None = None) -> Re
     first = next(iter(rows.values()))
     places = {measure: [own[key] for key in first] for measure, own in rows.items()}
     chosen = list(columns or whole.columns)
+    few = chosen if columns else whole.brief()
     shown = [name for name in chosen if name not in (*labels, "measure")]
 
     def by_measure(columns: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
@@ -202,4 +214,5 @@ def side_by_side(result: Evaluation, columns: Sequence[str] | None = None) -> Re
         {f"{one} ({measure})": f"{other} ({measure})" for one, other in raised for measure in rows},
         {column: measure for column, (_, measure) in names.items()},
     )
-    return Result(whole.signature, made, whole.notes, emphasis=style)
+    brief = tuple(name for name in made if names.get(name, (name,))[0] in few)
+    return SideBySide(whole.signature, made, whole.notes, emphasis=style, few=brief)

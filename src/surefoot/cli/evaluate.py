@@ -96,6 +96,8 @@ def _arranged(result: Evaluation, arguments: argparse.Namespace) -> Result:
         raise SurefootError("--side-by-side shows several measures: give --measure more than once")
     from surefoot.analysis.paper_tables import side_by_side
 
+    if arguments.columns == ["all"]:
+        return side_by_side(result)
     columns, arguments.columns = arguments.columns, None
     return side_by_side(result, columns)
 
@@ -276,7 +278,8 @@ COMMANDS = {
             *opt.RESAMPLING,
             opt.SEGMENTS[0].but(help="CSV of topic,segment: every measure for each segment"),
             opt.SEGMENTS[1],
-            option("--level", type=number, default=0.05, metavar="P", help="significance level (default: 0.05)"),
+            option("--level", type=number, default=0.05, metavar="P",
+                   help="significance level; intervals hold 1 - P (default: 0.05)"),
             option("--letters", action="store_true",
                    help="mark each mean with the letters of the systems with significantly lower means"),
             option("--side-by-side", action="store_true", help="show several measures beside each other"),

@@ -345,6 +345,7 @@ def _readable(name: str, value: Any) -> str:
 
 
 def _decimal(name: str, value: float) -> str:
+    name = name.partition(" (")[0]  # of several measures side by side
     if name in COUNTS and value.is_integer():
         return f"{value:.0f}"
     if name == "alpha":
