@@ -82,6 +82,9 @@ EVENTS = [
 LOGS = {
     "inspect": json.dumps(inspect_log()),
     "lm_eval": lines(*(lm_eval_row(item, value) for item, value in SCORES.items())),
+    "lm_eval of 2024": lines(
+        *({k: v for k, v in lm_eval_row(*own).items() if k not in ("metrics", "filter")} for own in SCORES.items())
+    ),
     "lm_eval of several filters": lines(
         *(lm_eval_row(*own, filter=name) for name in ("strict", "loose") for own in SCORES.items())
     ),

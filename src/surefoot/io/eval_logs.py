@@ -31,6 +31,11 @@ _RAGAS_TEXTS = frozenset(
 )
 
 
+_LM_EVAL_FIELDS = frozenset(
+    "doc_id doc target arguments resps filtered_resps filter doc_hash prompt_hash target_hash".split()
+)
+
+
 class Score(NamedTuple):
     """A score of an item; repeats without a trial are numbered. The system is None where a file has only one."""
 
@@ -111,7 +116,8 @@ def read_lm_eval(source: Source) -> Iterator[Score]:
     """Samples of lm-evaluation-harness; with several filters a measure is named as there, ``acc,none``."""
     several = len({row.get("filter") for row in source.records}) > 1
     for row in source.records:
-        for name in row["metrics"]:
+        metrics = row.get("metrics", [name for name in row if name not in _LM_EVAL_FIELDS])  # unlisted in older logs
+        for name in metrics:
             yield Score(row["doc_id"], f"{name},{row['filter']}" if several else name, row.get(name))
 
 
