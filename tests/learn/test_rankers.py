@@ -372,9 +372,10 @@ def test_a_saved_ranker_loads(engine, tmp_path):
 def test_weights_of_rows_weigh_queries_in_the_score():
     model = ranker().fit(X, Y, qid=QID, baseline=BM25)
     only = QID_TEST[0] == QID_TEST
-    assert model.score(X_TEST, Y_TEST, QID_TEST, sample_weight=only.astype(float)) == pytest.approx(
-        model.score(X_TEST[only], Y_TEST[only], QID_TEST[only])
-    )
+    for features in (X_TEST, X_TEST.tolist()):
+        assert model.score(features, Y_TEST, QID_TEST, sample_weight=only.astype(float)) == pytest.approx(
+            model.score(X_TEST[only], Y_TEST[only], QID_TEST[only])
+        )
     assert model.score(X_TEST, Y_TEST, QID_TEST) == pytest.approx(model.evaluate(X_TEST, Y_TEST, QID_TEST)["mean"])
 
 

@@ -164,7 +164,7 @@ class Model:
             return guard_scores(form_scores(kept["form"], kept["column"], data))
         if given is None:
             raise SurefootError(
-                f"the model is guarded by the baseline {kept['baseline']}, which is not a feature; give its scores of "
+                f"the model is guarded by {kept['baseline']!r}, which is not a feature; give the baseline's scores of "
                 "these documents, as --baseline run:FILE or baseline=..."
             )
         return guard_scores(baselines_of(given, data).ranking("a guard"))

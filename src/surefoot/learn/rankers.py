@@ -258,7 +258,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         values = validation.values(self._predict(validation))
         if sample_weight is None:
             return float(values.mean())
-        data, order = validation.data, order_by_query(queries_of_rows(qid, None, X.shape[0]))
+        data, order = validation.data, order_by_query(queries_of_rows(qid, None, validation.data.labels.size))
         rows = _row_weights(sample_weight, np.empty((order.size, 1)))[order]
         weights = np.add.reduceat(rows, data.bounds[:-1]) / data.sizes
         return float(np.average(values, weights=weights[validation.metric.counted]))
