@@ -212,3 +212,11 @@ def test_leading_axes_are_separate_problems() -> None:
 def test_bad_input_is_refused(call: object, message: str) -> None:
     with pytest.raises(SurefootError, match=message):
         call()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_scores_that_are_not_finite_are_refused(bad: float) -> None:
+    with pytest.raises(SurefootError, match=f"the scores of the system must be finite; got {bad}"):
+        risk.urisk([bad, 0.5], [0.4, 0.1])
+    with pytest.raises(SurefootError, match=f"the scores of the baseline must be finite; got {bad}"):
+        risk.tail([0.2, 0.5], [0.4, bad])

@@ -107,6 +107,11 @@ def test_what_was_not_tested_does_not_count() -> None:
     np.testing.assert_array_equal(correct([0.01, np.nan, 0.5], "bonferroni"), [0.02, np.nan, 1.0])
 
 
+def test_p_values_are_between_0_and_1() -> None:
+    with pytest.raises(SurefootError, match="p values must lie between 0 and 1"):
+        correct([0.5, 1.5], "holm")
+
+
 def test_unknown_words_are_refused() -> None:
     with pytest.raises(SurefootError, match="holm, bonferroni, bh"):
         correct([0.1], "sidak")

@@ -9,6 +9,7 @@ from surefoot.errors import SurefootError
 from surefoot.risk.values import Linear, Smooth
 from surefoot.scores import FloatArray
 from surefoot.stats import permutation as significance
+from surefoot.stats.bootstrap import bootstrap_test
 from surefoot.stats.inference import correct
 from surefoot.stats.permutation import flip_test, swap_test, t_test
 from surefoot.stats.ranks import wilcoxon_test
@@ -240,3 +241,12 @@ class TestFalseAlarms:
             rate = np.mean(t_test(x - risk.urisk(large[1], large[0], alpha), np.zeros(30)) <= 0.05)
             assert rate < 0.12  # skewed values: a little above 5 % at alpha = 5
             assert np.mean(t_test(x, np.zeros(30)) <= 0.05) > 2 * rate
+
+
+def test_wrong_input_is_refused() -> None:
+    with pytest.raises(SurefootError, match="finite scores of 0 or more"):
+        swap_test([[0.1, np.nan], [0.2, 0.3]], 0, 1)
+    with pytest.raises(SurefootError, match="needs a population; got urisk"):
+        swap_test([[0.1, 0.2], [0.2, 0.3]], 0, 1, measure=risk.get_risk("urisk"))
+    with pytest.raises(SurefootError, match=r"same topics; got shapes \(2,\) and \(3,\)"):
+        bootstrap_test([0.1, 0.2], [0.1, 0.2, 0.3])

@@ -156,6 +156,7 @@ def test_wrong_use_is_refused() -> None:
         lambda: Simulator.standard(["a", "b", "c"], TYPICAL, correlation=-0.6),
         lambda: Simulator.standard([]),
         lambda: Simulator.standard(["a"]).change("a", -0.1, fraction=2),
+        lambda: Simulator.standard(["a"]).change("a", float("nan")),
         lambda: Simulator.standard(["a"]).null("x"),
         lambda: Simulator.standard(["a"]).draw(0),
     ):

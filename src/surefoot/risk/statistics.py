@@ -227,10 +227,13 @@ class Expectation(Statistic):
 
 
 def paired(system: npt.ArrayLike, baseline: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """The scores as arrays; both must be on the same topics."""
+    """The scores as arrays; both must be finite, and on the same topics."""
     s, b = np.asarray(system, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
     if s.ndim == 0 or s.shape[-1] == 0 or b.shape[-1:] != s.shape[-1:]:
         raise SurefootError(f"system and baseline need scores on the same topics; got shapes {s.shape} and {b.shape}")
+    for name, scores in (("system", s), ("baseline", b)):
+        if scores.size and not (scores.min() > -np.inf and scores.max() < np.inf):
+            raise SurefootError(f"the scores of the {name} must be finite; got {scores[~np.isfinite(scores)][0]}")
     return s, b
 
 

@@ -22,7 +22,7 @@ from surefoot.errors import SurefootError, choose
 from surefoot.native import kernel
 from surefoot.risk.distributions import normal_cdf, normal_quantile, probit
 from surefoot.risk.moments import CHUNK
-from surefoot.risk.statistics import Comparison, value_moments
+from surefoot.risk.statistics import Comparison, paired, value_moments
 from surefoot.risk.values import Family, Linear, validate_alphas, value_functions
 from surefoot.stats.inference import ALTERNATIVES, LEVEL, critical_value, jackknife_error, reported, validate_level
 
@@ -238,8 +238,7 @@ def bootstrap_test(
 
     """
     choose(alternative, ALTERNATIVES, "alternative")
-    sweep, base = validate_alphas(alpha), np.asarray(baseline, dtype=np.float64)
-    rows = np.asarray(system, dtype=np.float64)
+    sweep, (rows, base) = validate_alphas(alpha), paired(system, baseline)
     baselines = np.broadcast_to(base, rows.shape)
     moments = value_moments(rows, baselines, sweep, value)
     not_above, not_below = np.ones(moments.t.shape), np.ones(moments.t.shape)  # the sample itself is one of them

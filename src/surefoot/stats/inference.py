@@ -22,6 +22,9 @@ LEVEL = 0.05
 POWER = 0.8
 """The power that is asked for throughout."""
 
+ROUNDING = 1e-9
+"""The rounding error that a p value may have above 1."""
+
 ALTERNATIVES = ("two-sided", "worse")
 """The alternative hypotheses of tests: the system differs, or it is worse."""
 
@@ -278,7 +281,9 @@ def correct(p: npt.ArrayLike, method: str) -> FloatArray:
     """
     choose(method, ("holm", "bonferroni", "bh"), "correct")
     raw = np.asarray(p, dtype=np.float64)
-    adjusted, tested = np.full(raw.shape, np.nan), np.isfinite(raw)
+    adjusted, tested = np.full(raw.shape, np.nan), ~np.isnan(raw)
+    if not ((raw[tested] >= 0) & (raw[tested] <= 1 + ROUNDING)).all():
+        raise SurefootError("p values must lie between 0 and 1")
     adjusted[tested] = np.minimum(_corrected(raw[tested], method), 1.0)
     return adjusted
 

@@ -241,8 +241,10 @@ def swap_test(
     """
     choose(alternative, ALTERNATIVES, "alternative")
     x, sweep = np.asarray(matrix, dtype=np.float64), validate_alphas(alpha)
-    if x.ndim != 2 or x.min() < 0:
-        raise SurefootError("the swap test takes a matrix of systems × topics with scores of 0 or more")
+    if x.ndim != 2 or not (x.min() >= 0 and x.max() < np.inf):
+        raise SurefootError("the swap test takes a matrix of systems × topics with finite scores of 0 or more")
+    if measure.needs != "population":
+        raise SurefootError(f"the swap test takes a measure that needs a population; got {measure.name}")
     pair = x[[row, other]]
     differs = pair[0] != pair[1]
     totals, values = x.sum(axis=0), value_functions(value, sweep)

@@ -107,6 +107,8 @@ class Change:
     def __post_init__(self) -> None:
         if not 0 <= self.fraction <= 1:
             raise SurefootError(f"the share of topics that change must lie between 0 and 1; got {self.fraction:g}")
+        if not np.isfinite(self.amount):
+            raise SurefootError(f"the change of a score must be finite; got {self.amount:g}")
 
 
 @dataclass(frozen=True, eq=False)
