@@ -129,7 +129,8 @@ def test_tokens_beyond_the_text_are_refused():
         refused("number_tokens", Tokens(text, *where, codes), bounds, np.array([[0, 8]]), slots, one, np.zeros(1, int))
         heads, numbers = np.empty(0, np.uint8), np.zeros(1, np.int64)
         many = np.empty(99, np.uint8)
-        refused("write_run", text, *where, numbers, np.array([0, 1]), heads, np.zeros(2, np.int64), heads, many)
+        ends = np.zeros(2, np.int64)
+        refused("write_run", text, *where, numbers, np.array([0, 1]), heads, ends, heads, ord(" "), many)
 
 
 def test_arrays_without_room_are_refused():
