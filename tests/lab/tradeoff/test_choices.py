@@ -125,7 +125,7 @@ def test_a_model_knows_the_query_feature_it_was_trained_with(tmp_path) -> None:
     np.testing.assert_array_equal(model.predict(wider), model.predict(data))
     model.save(tmp_path)
     np.testing.assert_array_equal(load_model(tmp_path).predict(data), model.predict(data))
-    with pytest.raises(SurefootError, match="or knows a feature of the query, so it must know"):
+    with pytest.raises(SurefootError, match="or a feature of the query, so it must know"):
         model.predict(np.asarray(data.features))
     other = RankingData.of(np.column_stack([data.features, data.column(1)]), data.labels, data.query_of_row)
     with pytest.raises(SurefootError, match="trained on 5 features; got 6"):
