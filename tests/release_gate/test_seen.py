@@ -152,6 +152,8 @@ def test_draws_of_grades_spread_the_evidence() -> None:
     assert doubtful.verdict == "undecided"
     assert doubtful.loss == pytest.approx(0.0)
     assert "The mean fell by 0.0500 as judged, a loss of 0.0000 on average over the drawn grades" in doubtful.sentence
+    better = replace(checker, draws=np.stack([delta, delta + 0.2])).finding("mean")
+    assert "The mean fell by 0.0500 as judged, a gain of 0.0500 on average over the drawn grades" in better.sentence
     assert (doubtful.high or 0) > (fact.high or 0) - 0.05
 
 

@@ -359,7 +359,8 @@ class SeenChecker(Checker):
 
 def _as_drawn(one: Statistic, loss: float) -> Statistic:
     """A statistic whose sentence also has the mean loss over the drawn grades, which the verdict rests on."""
-    shown = f"{100 * loss:.0f} %" if one.kind == "share" else f"a loss of {loss:z.4f}"
+    word = "gain" if loss <= -SHOWN else "loss"
+    shown = f"{100 * loss:.0f} %" if one.kind == "share" else f"a {word} of {abs(loss):.4f}"
     return replace(one, claim=f"{one.claim} as judged, {shown} on average over the drawn grades")
 
 
