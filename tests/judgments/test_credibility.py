@@ -72,6 +72,10 @@ def test_bad_requests_are_refused(tmp_path):
         credibility(runs, "r0", "r1", assessors="off")
     with pytest.raises(SurefootError, match="level must be above 0 and at most"):
         credibility(runs, "r0", "r1", level=2)
+    with pytest.raises(SurefootError, match="number of draws must be at least 1; got -5"):
+        credibility(runs, "r0", "r1", n_draws=-5)
+    with pytest.raises(SurefootError, match="seed must be a whole number of 0 or more; got -1"):
+        credibility(runs, "r0", "r1", seed=-1)
 
 
 def test_losses_of_dl_2019_that_no_other_assessor_shares_are_unclear(data):

@@ -78,6 +78,8 @@ def test_where_all_is_judged_the_verdict_is_certain(tmp_path):
     assert "all documents of the two rankings are judged" in found.notes[0]
     with pytest.raises(SurefootError, match="budget must be at least 1"):
         next_judgments(read_random(tmp_path, seed=1), "r0", "r1", budget=0)
+    with pytest.raises(SurefootError, match="number of draws must be at least 1; got 0"):
+        next_judgments(read_random(tmp_path, seed=1), "r0", "r1", n_draws=0)
 
 
 def test_judging_all_that_is_named_settles_it(tmp_path, capsys):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot._process import generator
 from surefoot._typing import Columns, FloatArray, IntArray
 from surefoot.effectiveness.scoring import score_runs
 from surefoot.errors import SurefootError, counted
@@ -36,13 +37,15 @@ NO_CHANGE = 1e-9
 """Smaller differences are rounding."""
 
 
-def draws_for(topics: int) -> int:
-    """How many times grades are drawn: the same for all commands, so that they give the same answers.
+def draws_for(topics: int, given: int | None = None) -> int:
+    """How many times grades are drawn: as given, or the default of all commands, so that they give the same answers.
 
-    >>> draws_for(50), draws_for(2000), draws_for(1_000_000)
-    (2000, 500, 100)
+    >>> draws_for(50), draws_for(2000), draws_for(1_000_000), draws_for(50, given=7)
+    (2000, 500, 100, 7)
     """
-    return max(FEWEST_DRAWS, min(N_DRAWS, CELLS // max(1, topics)))
+    if given is not None and given < 1:
+        raise SurefootError(f"the number of draws must be at least 1; got {given}")
+    return max(FEWEST_DRAWS, min(N_DRAWS, CELLS // max(1, topics))) if given is None else given
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -169,7 +172,7 @@ def credibility(
     alpha = validate_alpha(alpha)
     validate_level(level)
     pair, assessors = runs.pair(system, baseline), parse_assessors(assessors)
-    n_draws = n_draws or draws_for(len(runs.topics))
+    n_draws = draws_for(len(runs.topics), n_draws)
     model = GradeModel.of(runs, pair)
     disagreement = resolve_assessors(assessors, runs, model)
     values = draw_values(pair, model, disagreement, n_draws, seed)
@@ -235,7 +238,7 @@ def draw_values(
 
     With language models, the grades of documents of neither ranking are in doubt too: the best ranking depends on them.
     """
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     shared, values = model.draw_shared(random, n), np.empty((2, n, len(pair.topics)))
     others = None if disagreement is None else disagreement.draw(random, n, model.runs)
     for topic, own in enumerate(pair.topics):

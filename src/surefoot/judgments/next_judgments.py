@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._process import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import InputError, SurefootError, counted, listed
 from surefoot.io.document_lists import Qrels, digests_of
@@ -109,7 +110,7 @@ def next_judgments(
         raise SurefootError(f"the probability that is enough must lie above 0 and at most at 1; got {enough:g}")
     if candidate == baseline:
         raise SurefootError(f"candidate and baseline are both {baseline}; name two runs")
-    alpha, pair, n_draws = validate_alpha(alpha), runs.pair(candidate, baseline), n_draws or draws_for(len(runs.topics))
+    alpha, pair, n_draws = validate_alpha(alpha), runs.pair(candidate, baseline), draws_for(len(runs.topics), n_draws)
     found = Uncertainty.draw(pair, GradeModel.of(runs, pair), alpha, n_draws, seed)
     chances = found.chances(level)
     verdict = max(VERDICTS, key=chances.__getitem__)
@@ -165,7 +166,7 @@ class Uncertainty:
 
         A change of the difference of a topic changes U_Risk by 1 + alpha times as much where the topic loses.
         """
-        random = np.random.default_rng(seed)
+        random = generator(seed)
         shared = model.draw_shared(random, n)
         documents: list[tuple[int, int]] = []
         priorities, drawn = [], []

@@ -129,12 +129,9 @@ def doubt(
     (array([-1.,  0.]), ((), (('q2', 'd3'),)))
     """
     measured = scores[candidate] - scores.baseline(baseline)
-    if why_no_doubt(scores, candidate, baseline, assessors) is not None:
+    if scores.source is None or why_no_doubt(scores, candidate, baseline, assessors) is not None:
         return None
-    if n_draws is None:
-        n_draws = draws_for(len(scores.source.qrels.topics)) if scores.source else 0
-    if n_draws < 1:
-        raise SurefootError(f"the number of draws must be at least 1; got {n_draws}")
+    n_draws = draws_for(len(scores.source.qrels.topics), n_draws)
     if _is_judged(scores, candidate, baseline, assessors):
         same = np.broadcast_to(measured, (n_draws, measured.size))
         return Doubt(same, measured, ((),) * measured.size, "every document that counts is judged")
