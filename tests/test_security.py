@@ -9,10 +9,12 @@ import ast
 import csv
 import io
 import json
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -103,6 +105,45 @@ def test_no_printed_line_is_a_command_of_github(hostile: Path, words: str) -> No
     lines = (done.stdout + done.stderr).splitlines()
     assert lines
     assert not [line for line in lines if line.strip().startswith("::") or "##[" in line]
+
+
+STEERING = ["\x1b]0;title\x07", "\x1b[8mhidden", "\x9b31m", "\u202eturned", "\x7f"]
+PRINTS = [
+    "doctor old.json new.json qrels.json scores.json",
+    "scores old.json new.json --qrels qrels.json",
+    "judge old.json new.json --qrels qrels.json --candidate new --baseline old --enough 1",
+    *(f"evaluate --scores scores.json --format {name}" for name in ("table", "csv", "json", "md", "latex")),
+]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="this system has no pseudo-terminals")
+@pytest.mark.parametrize("words", PRINTS)
+def test_no_name_steers_the_terminal(tmp_path: Path, words: str) -> None:
+    ranked = {topic: {f"{topic}{number}": 1.5 / (1 + number) for number in range(9)} for topic in STEERING}
+    for name, content in {"old": ranked, "new": {topic: own | {"d": 9.0} for topic, own in ranked.items()}}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    (tmp_path / "qrels.json").write_text(json.dumps({topic: {f"{topic}0": 0, f"{topic}1": 1} for topic in STEERING}))
+    rows = [{"topic": topic, "system": name, "value": 0.5} for topic in STEERING for name in STEERING]
+    (tmp_path / "scores.json").write_text(json.dumps(rows))
+    printed = in_terminal(words.split(), tmp_path)
+    assert len(printed) > 80
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e]", printed)
+
+
+def in_terminal(words: Sequence[str], folder: Path) -> str:
+    """What a command prints where standard output is a terminal without colours."""
+    import pty
+
+    ours, its = pty.openpty()
+    command, environment = [sys.executable, "-m", "surefoot", *words], {**os.environ, "NO_COLOR": "1"}
+    parts = []
+    with subprocess.Popen(command, cwd=folder, stdout=its, stderr=subprocess.DEVNULL, env=environment):
+        os.close(its)
+        with suppress(OSError):  # Linux reports the end as an error
+            while part := os.read(ours, 1 << 16):
+                parts.append(part)
+    os.close(ours)
+    return b"".join(parts).decode()
 
 
 def test_names_that_are_commands_survive_csv_and_json(hostile: Path) -> None:

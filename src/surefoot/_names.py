@@ -159,12 +159,12 @@ def wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str]
 
 
 def visible(text: str) -> str:
-    r"""The text with control characters replaced, except tabs and line feeds.
+    r"""The text with control characters replaced, except tabs and line feeds; also those that turn text around.
 
     >>> visible("a\x1b[31m\nb\x9b")
     'a�[31m\nb�'
     """
-    return re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f]", REPLACEMENT, text)
+    return re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", REPLACEMENT, text)
 
 
 def markdown(text: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from shlex import join
 from typing import TYPE_CHECKING, Literal
 
+from surefoot._names import visible
 from surefoot.cli.options import DEFAULT_MEASURE, Command, option
 from surefoot.errors import SurefootError, counted, listed
 
@@ -56,8 +57,8 @@ def run_doctor(arguments: argparse.Namespace) -> int:
     """Print what each file holds, what is odd about them together, and the commands that take them."""
     found = [diagnose(path) for path in arguments.files]
     for one in found:
-        print("\n".join(one.lines()), end="\n\n")
-    print("\n".join([*_across(found), *_commands(found)]), end="\n" if any(one.kind for one in found) else "")
+        print(visible("\n".join(one.lines())), end="\n\n")
+    print(visible("\n".join([*_across(found), *_commands(found)])), end="\n" if any(one.kind for one in found) else "")
     return 0 if all(one.kind for one in found) else 2
 
 

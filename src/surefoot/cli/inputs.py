@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from surefoot._names import csv_text, one_line
+from surefoot._names import csv_text, one_line, visible
 from surefoot.cli.options import DEFAULT_MEASURE, NewFile
 from surefoot.errors import SurefootError, choose
 
@@ -183,7 +183,7 @@ def write(text: str, output: str | None) -> None:
     if output:
         write_text(output, text)
     else:
-        sys.stdout.write(text)
+        sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
 
 
 def write_csv(header: Iterable[object], rows: Iterable[Iterable[object]], output: str | None) -> None:
