@@ -141,6 +141,7 @@ def test_compat_ranks_tied_documents_as_every_other_measure():
     expected = ir_measures.calc_aggregate([ir_measures.Compat], qrels, untied)[ir_measures.Compat]
     for order in (run, {"q1": dict(reversed(run["q1"].items()))}):
         assert score_runs({"one": order}, qrels, "Compat")["one"] == pytest.approx(expected)
+    assert ir_measures.calc_aggregate([ir_measures.Compat], qrels, run)[ir_measures.Compat] < expected  # ascending ids
 
 
 def gdeval(grades, judged, k):

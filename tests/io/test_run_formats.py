@@ -53,6 +53,17 @@ def test_judgments(tmp_path, name, content):
     assert rows(read_qrels(path)) == QRELS
 
 
+@pytest.mark.parametrize("read", [read_run, read_qrels])
+@pytest.mark.parametrize(
+    "text", ['{"q1": {"d1": 1}, "q1": {"d2": 1}}', '{"q1": {"d1": 1, "d1": 2}}', '{"q": "q1", "d": "d1", "q": "q2"}']
+)
+def test_a_repeated_name_in_json_is_refused(read, text, tmp_path):
+    """Python and most readers keep the last value, so that a query or a document would be lost."""
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(InputError, match=r"the name '\w+' is repeated"):
+        read(tmp_path / "a.json")
+
+
 def test_judgment_lists_of_elasticsearch_ltr(tmp_path):
     path = tmp_path / "judgments.txt"
     path.write_text(

@@ -198,12 +198,25 @@ def line_number(text: bytes, offset: int) -> int:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The content of a JSON text; every error, also of too deep nesting, is a ValueError.
+    """The content of a JSON text; every error, also of a repeated name or too deep nesting, is a ValueError.
 
     >>> parse_json('{"a": [1]}')
     {'a': [1]}
     """
     try:
-        return json.loads(text)
+        return _DECODER.decode(text if isinstance(text, str) else text.decode(json.detect_encoding(text)))
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, of which Python keeps the last value of a repeated name."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        name = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise ValueError(f"the name {name!r} is repeated")
+    return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
