@@ -44,7 +44,7 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     names = {str(other).lower().lstrip("-"): str(other) for other in known}
     longer = [other for other in names if wanted and other.startswith(wanted)]
     near = sorted(longer, key=len)[:1] or get_close_matches(wanted, names, n=1)
-    return f" (did you mean {names[near[0]]}?)" if near else ""
+    return f" (did you mean {listed([names[near[0]]])}?)" if near else ""
 
 
 def listed(names: Iterable[object], most: int = 10) -> str:
