@@ -122,7 +122,7 @@ def test_fractions_as_grades_are_gains():
         ([("q", "d1", 1), ("q", "d1", 2)], "document 'd1' occurs more than once in topic 'q'; keep one"),
         (
             polars.DataFrame({"qid": ["q"], "score": [1]}),
-            "no column of the document: call one of qid, score",
+            "no column of the document: rename one of qid, score",
         ),
         (polars.DataFrame({"qid": ["q"], "docno": ["d"], "score": ["x"]}), "row 1: column 'score': expected a number"),
         (polars.DataFrame({"qid": ["q"], "docno": [None], "score": [1]}), "row 1: the docno is empty"),

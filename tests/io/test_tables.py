@@ -355,7 +355,7 @@ def test_bad_sets_of_files(file):
     with pytest.raises(SurefootError, match=r"different measures \(map in .*a.txt, recip_rank in .*b.txt\)"):
         read_scores([ap, rr])
     for nameless in (WIDE, "run,qid,score\na,1,0.1\n"):
-        with pytest.raises(InputError, match="holds one measure without its name"):
+        with pytest.raises(InputError, match="holds one measure without a name"):
             read_scores_by(file(nameless), ["AP", "RR"])
 
 

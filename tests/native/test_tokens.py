@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot.io.document_lists import FIXED, KEY, Tokens
+from surefoot.io.document_lists import FINGERPRINT_KEY, KEY, Tokens
 from surefoot.native import kernel
 from tests.native.levels import RUNNABLE
 
@@ -47,7 +47,7 @@ def tokens_of(words: list[str], key: tuple[int, int] = KEY) -> Tokens:
 def test_tokens_are_hashed_and_numbered_by_first_appearance(words):
     tokens = tokens_of(words)
     assert tokens.codes.tolist() == [slow_keyed_hash(word.encode()) for word in words]
-    assert tokens_of(words, FIXED).codes.tolist() == [slow_hash(word.encode()) for word in words]
+    assert tokens_of(words, FINGERPRINT_KEY).codes.tolist() == [slow_hash(word.encode()) for word in words]
     known = list(dict.fromkeys(words))
     numbers, first = tokens.number()
     assert numbers.tolist() == [known.index(word) for word in words]

@@ -1,6 +1,6 @@
-"""Writing files that others read or write at the same time: atomic writes, and locks between processes and threads.
+"""Atomic writes, and locks between processes and threads.
 
-A reader of a file sees the old content or the new, never a part of it.
+A reader of a file sees its old content or its new content, never a part.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from surefoot._typing import PathLike
 
 LONGEST = 200
-"""Bytes of the target's name in the name of its draft; file systems allow 255 in all."""
+"""The most bytes of a draft's name for the name of its target; file systems allow 255 in all."""
 PATIENCE = 3.0
-"""Seconds of waiting for a file before the wait is reported."""
+"""Seconds until waiting for a lock is reported."""
 PAUSE = 0.02
-"""Seconds between two attempts to take a lock."""
+"""Seconds between attempts to take a lock."""
 
 if sys.platform == "win32":
     import msvcrt
@@ -32,8 +32,8 @@ else:
     import fcntl
 
 
-def _take(lock: int) -> bool:
-    """Lock an open file or folder; False if another handle holds it. True where a file system has no locks."""
+def _try_lock(lock: int) -> bool:
+    """Lock an open file or folder; False if another handle has locked it. True if the file system has no locks."""
     try:
         if sys.platform == "win32":
             msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)
@@ -47,7 +47,7 @@ def _take(lock: int) -> bool:
 
 
 def write_text(path: PathLike, text: str) -> None:
-    """Write a UTF-8 text file atomically; a byte of the command line that is no text becomes a question mark."""
+    """Write a UTF-8 text file atomically; characters that UTF-8 can't encode become question marks."""
     write_bytes(path, text.encode("utf-8", "replace"))
 
 
@@ -68,7 +68,7 @@ def write_bytes(path: PathLike, data: bytes) -> None:
 
 
 def make_folder(path: PathLike) -> Path:
-    """Make a folder for what long work will write; refuse at once one that can't be written to."""
+    """Make a folder for the output of long work; raise now if it can't be written to."""
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -83,10 +83,10 @@ def make_folder(path: PathLike) -> Path:
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """A file beside the target to write to, which replaces the target when the block ends without an error.
+    """A draft beside the target, which replaces the target when the block ends without an error.
 
-    Its name can't be guessed, and it is created exclusively, so that neither another writer nor a link that waits there
-    is written to.
+    The name of the draft can't be guessed, and the draft must be new, so that no other writer's file and no link is
+    written to.
     """
     draft, lock = _create_draft(target)
     try:
@@ -103,13 +103,13 @@ def replacing(target: Path) -> Iterator[Path]:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, if it is there, and the drafts of it that a killed process left behind."""
+    """Remove a file, if it exists, and its drafts that a killed process left behind."""
     path.unlink(missing_ok=True)
     _remove_abandoned(path)
 
 
 def _create_draft(target: Path) -> tuple[Path, int | None]:
-    """An empty file, locked for as long as this process lives; where there are no such locks, None.
+    """An empty draft and its lock, which is held while this process lives; None if files can't be locked.
 
     Drafts of the target that a killed process left behind are removed.
     """
@@ -117,21 +117,21 @@ def _create_draft(target: Path) -> tuple[Path, int | None]:
     while True:
         draft = target.with_name(f".{_beginning(target)}.{os.urandom(8).hex()}.part")
         lock = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
-        if sys.platform == "win32":  # an open file can't be replaced there
+        if sys.platform == "win32":  # Windows can't replace an open file
             os.close(lock)
             return draft, None
-        if _take(lock) and draft.exists():  # else another writer took it for an abandoned one before it was locked
+        if _try_lock(lock) and draft.exists():  # else another writer removed it as abandoned before it was locked
             return draft, lock
         os.close(lock)
 
 
 def _beginning(target: Path) -> str:
-    """The name of the target, cut so that the draft's name is not too long for a file system."""
+    """The name of the target, cut so that the name of the draft fits the file system."""
     return os.fsdecode(os.fsencode(target.name)[:LONGEST])
 
 
 def _remove_abandoned(target: Path) -> None:
-    """Remove drafts of the target that nobody holds a lock on."""
+    """Remove drafts of the target that no process has locked."""
     if sys.platform == "win32":
         return
     for draft in target.parent.glob(f".{escape(_beginning(target))}.{'[0-9a-f]' * 16}.part"):
@@ -145,7 +145,7 @@ def _remove_abandoned(target: Path) -> None:
 
 
 def digest_of(content: str | bytes, size: int = 20) -> str:
-    """A hash of ``size`` bytes, in hexadecimal digits, to verify that a content is complete."""
+    """A hash of ``size`` bytes, in hexadecimal digits, to verify content."""
     from hashlib import blake2b
 
     data = content.encode("utf-8") if isinstance(content, str) else content
@@ -156,15 +156,15 @@ def digest_of(content: str | bytes, size: int = 20) -> str:
 def sole_writer(folder: PathLike) -> Iterator[None]:
     """Lock a folder that exists, or raise if another process or thread holds it.
 
-    The lock is on the folder itself, so it leaves no file behind, and the operating system releases that of a killed
-    process. Where folders can't be locked (Windows, some network file systems) nothing is locked.
+    The lock is on the folder itself, so it leaves no file behind. The operating system releases the lock of a killed
+    process. If folders can't be locked (Windows, some network file systems), nothing is locked.
     """
     if sys.platform == "win32":
         yield
         return
     lock = os.open(folder, os.O_RDONLY)
     try:
-        if not _take(lock):
+        if not _try_lock(lock):
             raise SurefootError(f"{folder}: another process writes to it; wait for it, or name another folder")
         yield
     finally:
@@ -173,10 +173,10 @@ def sole_writer(folder: PathLike) -> Iterator[None]:
 
 @contextmanager
 def exclusive(path: PathLike) -> Iterator[None]:
-    """Lock a file, which need not exist, against all others that do the same; wait until it is free.
+    """Lock a file, which need not exist, against others that do the same; wait until it is free.
 
-    A file beside it holds the lock, since a file that is replaced can't. The operating system releases the lock of a
-    killed process. Windows can't remove an open file, so the lock file stays there.
+    A file beside it holds the lock, since writing replaces the file itself. The operating system releases the lock of a
+    killed process. On Windows the lock file stays, since Windows can't remove an open file.
     """
     try:
         target = Path(os.path.realpath(path))
@@ -193,11 +193,11 @@ def exclusive(path: PathLike) -> Iterator[None]:
 
 
 def _wait(beside: Path, path: PathLike) -> int:
-    """The open lock file, once it is locked."""
+    """Wait until the lock file is locked, and return it open."""
     report_at: float | None = time.monotonic() + PATIENCE
     while True:
         lock = os.open(beside, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        if _take(lock) and _is_there(beside, lock):
+        if _try_lock(lock) and _is_there(beside, lock):
             return lock
         os.close(lock)
         if report_at is not None and time.monotonic() >= report_at:
@@ -208,7 +208,7 @@ def _wait(beside: Path, path: PathLike) -> int:
 
 
 def _is_there(beside: Path, lock: int) -> bool:
-    """Whether the open file is still the one of that name: its last holder removes it."""
+    """Whether the open file still has its name: its last holder removes it."""
     try:
         return os.path.samestat(beside.stat(), os.fstat(lock))
     except FileNotFoundError:

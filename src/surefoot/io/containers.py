@@ -25,9 +25,10 @@ from surefoot.io.ids import Texts
 from surefoot.native import kernel
 
 MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none")
-WORDS = dict.fromkeys(("true", "pass", "passed", "correct"), 1.0)
-WORDS |= dict.fromkeys(("false", "fail", "failed", "incorrect"), 0.0)
-_NUMBERS = {float, int, bool, type(None)}
+OUTCOMES = dict.fromkeys(("true", "pass", "passed", "correct"), 1.0)
+OUTCOMES |= dict.fromkeys(("false", "fail", "failed", "incorrect"), 0.0)
+"""Words that stand for a score."""
+_NUMBER_TYPES = {float, int, bool, type(None)}
 _BAD_ROW, _DOUBLED_QUOTE = 1, 2
 _split_rows, _read_numbers = kernel("split_rows"), kernel("read_numbers")
 
@@ -45,7 +46,7 @@ class CellError(SurefootError):
 
 @dataclass(frozen=True)
 class Labels:
-    """A column of labels: the distinct names in order of appearance, and the index of each row's name."""
+    """A column of labels: the distinct names in order of appearance, and the index of the name of each row."""
 
     codes: IntArray
     names: tuple[str, ...]
@@ -72,16 +73,16 @@ class Table:
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, Any]], lines: Sequence[int] = ()) -> Table:
-        """A table of records; a cell that a record lacks is None."""
+        """A table of records; missing cells are None."""
         names = dict.fromkeys(name for row in rows for name in row)
         return cls((str(name).strip() for name in names), [[row.get(name) for row in rows] for name in names], lines)
 
     def line(self, row: int) -> int | None:
-        """The line number of a row; None if the container has no lines."""
+        """The line number of a row; None if the table has no lines."""
         return self._lines[row] if self._lines else None
 
     def texts(self, column: int) -> Texts:
-        """A column of ids, without white space around them; none is empty."""
+        """A column of ids without surrounding white space; raise if one is empty."""
         texts = self._texts(column)
         if not texts.length.all():
             raise CellError(int(np.argmin(texts.length)), f"the {self.columns[column]} is empty")
@@ -128,7 +129,7 @@ class Table:
             return (cells if rows is None else cells[rows]).astype(np.float64, copy=False)
         chosen = list(cells) if rows is None else [cells[row] for row in rows.tolist()]
         try:
-            if set(map(type, chosen)) <= _NUMBERS:
+            if set(map(type, chosen)) <= _NUMBER_TYPES:
                 return np.array(chosen, np.float64)
         except OverflowError:
             pass
@@ -149,8 +150,8 @@ class Table:
 class Content(NamedTuple):
     """A table of scores, or a run or judgments as `surefoot.io.memory` takes them.
 
-    ``name`` is the system's name, if the file has it outside of the table; ``summaries`` are ids that stand for all
-    topics; ``notes`` are assumptions; ``noun`` is the word for topics. Rankings of several systems are a table with a
+    ``name`` is the name of the system, if the file has it outside of the table; ``summaries`` are ids of rows over all
+    topics; ``notes`` are assumptions; ``noun`` is the word for topics. A table with rankings of several systems has a
     column ``system``.
     """
 
@@ -162,7 +163,7 @@ class Content(NamedTuple):
 
 
 class DelimitedTable(Table):
-    """The rows of delimited text: where their cells start, and the lengths; numbers are parsed when asked for."""
+    """The rows of delimited text, by the start and the length of each cell; numbers are parsed on demand."""
 
     def __init__(self, header: Header, data: bytes, start: IntArray, length: npt.NDArray[np.int32]) -> None:
         super().__init__(header.cells, [Texts(data, *column) for column in zip(start.T, length.T, strict=True)])
@@ -177,7 +178,7 @@ class DelimitedTable(Table):
         values = np.empty(start.shape)
         data = np.frombuffer(self.data, np.uint8)
         _read_numbers(data, start.reshape(-1), length.reshape(-1), values.reshape(-1))
-        for row, index in np.argwhere(np.isnan(values) & np.signbit(values)).tolist():  # the kernel left them open
+        for row, index in np.argwhere(np.isnan(values) & np.signbit(values)).tolist():  # left to Python
             begin = int(start[row, index])
             text = self.data[begin : begin + int(length[row, index])].decode()
             try:
@@ -197,16 +198,16 @@ def parse_number(cell: Any) -> float:
         word = cell.strip()
         if word.lower() in MISSING_WORDS:
             return np.nan
-        if word.lower() in WORDS:
-            return WORDS[word.lower()]
-        if "_" in word or not word.isascii():  # numbers in Python, not elsewhere
+        if word.lower() in OUTCOMES:
+            return OUTCOMES[word.lower()]
+        if "_" in word or not word.isascii():  # only Python reads these as numbers
             raise ValueError(word)
         return float(word)
     return np.nan if str(cell) in MISSING_TEXTS else float(cell)
 
 
 def as_text(cell: Any) -> str:
-    """An id as text: topic 151.0, from a column with missing values, is topic 151; a missing id is empty."""
+    """An id as text: 151.0, from a column with missing values, is 151; a missing id is the empty text."""
     if isinstance(cell, bytes):
         return cell.decode(errors="replace")
     if isinstance(cell, float | np.floating) and float(cell).is_integer():
@@ -219,7 +220,7 @@ def as_text(cell: Any) -> str:
 
 @contextmanager
 def in_file(path: PathLike, table: Table | None = None, line: int | None = None) -> Iterator[None]:
-    """Add the file, and the line or that of a cell if it is known, to errors raised inside."""
+    """Add the file, and the line if it is known, to errors raised in the block."""
     try:
         yield
     except InputError:
@@ -232,7 +233,7 @@ def in_file(path: PathLike, table: Table | None = None, line: int | None = None)
 
 
 def validate_text(path: PathLike, data: bytes) -> bytes:
-    """The data without a byte order mark, if it is UTF-8 text; carriage returns that end all lines become newlines."""
+    """Raise unless the data is UTF-8 text; remove a byte order mark, and carriage returns that end all lines."""
     data = data.removeprefix(BYTE_ORDER_MARK)
     if b"\0" in data:
         raise InputError(path, "holds binary data, not a table as UTF-8 text")
@@ -256,7 +257,7 @@ def validate_text(path: PathLike, data: bytes) -> bytes:
 
 
 class Header(NamedTuple):
-    """The cells of the first line that is not blank, the line's number, and the offset behind it."""
+    """The cells of the first line that is not blank, its number, and the offset of the next line."""
 
     cells: tuple[str, ...]
     separator: str
@@ -296,7 +297,7 @@ def read_delimited(path: PathLike, data: bytes, header: Header | None = None) ->
 
 
 def _read_slowly(path: PathLike, data: bytes, header: Header) -> Table:
-    """A table with quotes inside of quoted cells, which only the csv module reads."""
+    """Read a table with quotes inside quoted cells by the csv module."""
     lines, rows = [], []
     for number, cells in records(path, data[header.end :].decode(), header.separator):
         line = number + data.count(b"\n", 0, header.end)
@@ -312,7 +313,7 @@ def _refuse_other_width(path: PathLike, cells: Collection[str], header: Header, 
 
 
 def records(path: PathLike, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """The cells of the lines that are not blank, including the header, each with its line's number."""
+    """The line number and the cells of each line that is not blank, including the header."""
     for number, line in enumerate(io.StringIO(text, newline="\n"), 1):
         cells = cells_of(path, line.rstrip("\r\n"), separator, number)
         if any(cell.strip() for cell in cells):
@@ -320,7 +321,7 @@ def records(path: PathLike, text: str, separator: str) -> Iterator[tuple[int, li
 
 
 def cells_of(path: PathLike, line: str, separator: str, number: int, strict: bool = True) -> list[str]:
-    """The cells of one line. A stray quote must not swallow lines, so a cell ends with its line."""
+    """The cells of one line. A cell ends with its line, so that a stray quote does not swallow further lines."""
     try:
         return next(csv.reader([line], delimiter=separator, strict=strict), [])
     except csv.Error as error:

@@ -1,6 +1,6 @@
 """Rankings and judgments as arrays: documents by topic, ranked, with hash tables to find them.
 
-Readers of files and of objects in memory fill them alike, so that scoring knows one form.
+Readers of files and of objects in memory make the same arrays.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _hash_tokens, _number_tokens = kernel("hash_tokens"), kernel("number_tokens")
 LARGEST_GRADE = 1e9
 KEY = hash("surefoot: start"), hash("surefoot: factor") | 1
 """The key of hashes, as secret as Python's own: nobody can choose ids that collide. PYTHONHASHSEED sets both."""
-FIXED = 0, 0
+FINGERPRINT_KEY = 0, 0
 """The key of fingerprints, which are the same in every process."""
 
 
@@ -68,9 +68,9 @@ class Tokens(NamedTuple):
     def number_within(
         self, bounds: IntArray, tables: IntArray, slots: npt.NDArray[np.int32]
     ) -> tuple[npt.NDArray[np.int32], IntArray]:
-        """The same for the ids within each pair of bounds; fills a hash table for each.
+        """The same for the ids within each pair of bounds, with a hash table for each, which is filled.
 
-        ``tables`` has the first slot and the size of each; a slot holds the index of an id.
+        ``tables`` has the first slot and the size of each table; a slot holds the index of an id.
         """
         numbers, first = np.empty(self.start.size, np.int32), np.empty(self.start.size, np.int64)
         count = _number_tokens(self, bounds, tables, slots, numbers, first)
@@ -78,13 +78,13 @@ class Tokens(NamedTuple):
 
 
 def table_sizes(bounds: IntArray) -> IntArray:
-    """Powers of two that leave a hash table of the ids within each pair of bounds at most half full."""
+    """Sizes of hash tables, powers of two, which the ids within each pair of bounds fill at most half."""
     powers: IntArray = np.maximum(3, np.ceil(np.log2(np.maximum(1, 2 * np.diff(bounds))))).astype(np.int64)
     return np.left_shift(np.ones_like(powers), powers)
 
 
 class Documents(NamedTuple):
-    """Documents in the order of the lines: where their ids start, the ids' lengths and hashes, and their numbers."""
+    """Documents in the order of their lines: the start, length and hash of each id, and a number."""
 
     start: Array
     length: Array
@@ -100,10 +100,10 @@ class Documents(NamedTuple):
 class DocumentLists:
     """Documents by topic, each with a number, highest first; ties in descending order of the ids' bytes.
 
-    Topics of a run are in the order in which the file first names them, those of judgments in natural order; the
-    documents of topic ``t`` are those from index ``bounds[t]`` to ``bounds[t + 1]``. An id is the ``length`` bytes from
-    ``start`` of the file's content; ``codes`` are hashes of the ids by the key of the process. ``is_trec`` says that
-    the content is TREC's text.
+    Topics of a run are in the order of their first lines, those of judgments in natural order. The documents of topic
+    ``t`` are those from index ``bounds[t]`` to ``bounds[t + 1]``. An id is the ``length`` bytes from ``start`` on of
+    the content of the file; ``codes`` are hashes of the ids by the key of the process. ``is_trec`` says that the
+    content is TREC text.
     """
 
     path: str
@@ -131,7 +131,7 @@ class DocumentLists:
     @cached_property
     def fingerprints(self) -> npt.NDArray[np.uint64]:
         """Hashes of the ids that are the same in every process."""
-        return Tokens.of(self.data, self.start, self.length, FIXED).codes
+        return Tokens.of(self.data, self.start, self.length, FINGERPRINT_KEY).codes
 
     @property
     def data(self) -> npt.NDArray[np.uint8]:
@@ -159,7 +159,7 @@ class DocumentLists:
             yield topic, documents[first:end], self.numbers[first:end]
 
     def of_topic(self, topic: str, most: int | None = None) -> dict[str, float]:
-        """The documents of a topic, or the first of them, with their numbers; none if the topic is not there."""
+        """The documents of a topic, or the first ``most``, with their numbers; none if there is no such topic."""
         index = self._topic_index.get(topic)
         if index is None:
             return {}
@@ -169,7 +169,7 @@ class DocumentLists:
         return dict(zip(ids, self.numbers[first:end].tolist(), strict=True))
 
     def rows(self, topics: Sequence[str]) -> tuple[IntArray, IntArray]:
-        """The rows of these topics, and the number of each one's topic."""
+        """The rows of these topics, and the index of the topic of each row."""
         wanted = np.array([self._topic_index.get(topic, -1) for topic in topics])
         sizes = np.where(wanted >= 0, np.diff(self.bounds)[wanted], 0)
         begin = self.bounds[:-1][wanted] - (np.cumsum(sizes) - sizes)
@@ -203,7 +203,7 @@ class Run(DocumentLists):
 
     @property
     def tag(self) -> str:
-        """The last field of every line of a TREC run; lines that differ in it are an error. Elsewhere the name."""
+        """The last field of all lines of a TREC run, or else the name; raise if lines have different tags."""
         if not self.is_trec:
             return self.name
         found = np.empty(3, np.int64)
@@ -222,7 +222,7 @@ class Run(DocumentLists):
     def with_ties(self, ties: Ties) -> Run:
         """The run ranked by its exact scores, or by scores rounded to float32 as in trec_eval.
 
-        Rounding ties documents whose scores differ only after some seven digits; their ids then rank them.
+        Rounding ties scores that differ only after about seven digits; their documents rank by id.
         """
         if choose(ties, get_args(Ties), "ties") == "exact":
             return self
@@ -296,9 +296,9 @@ def ranked_lists(
 
 
 def _by_number(bounds: IntArray, documents: Documents) -> Documents:
-    """The documents of each topic by descending number: numpy's sort is far faster than one that also compares ids.
+    """The documents of each topic by descending number, sorted by numpy, far faster than by a sort that compares ids.
 
-    The kernel that follows then has to order documents of equal numbers only.
+    The kernel then orders only documents with equal numbers.
     """
     numbers = documents.numbers
     rises = np.flatnonzero(numbers[1:] > numbers[:-1]) + 1
@@ -314,7 +314,7 @@ def _by_number(bounds: IntArray, documents: Documents) -> Documents:
 
 
 def as_run(lists: DocumentLists, name: str, duplicates: Duplicates) -> Run:
-    """A run of ranked lists, in which each document of a topic occurs once."""
+    """A run made of ranked lists; each document occurs once in a topic."""
     choose(duplicates, get_args(Duplicates), "duplicates")
     sizes = table_sizes(lists.bounds)
     # The tables only detect repeated documents, so all topics use the same memory.
@@ -323,9 +323,9 @@ def as_run(lists: DocumentLists, name: str, duplicates: Duplicates) -> Run:
     notes: tuple[str, ...] = ()
     if kept.size < len(lists):
         if duplicates == "error":
-            raise _repeated(lists, numbers, ", or say which counts (duplicates: first, best)")
+            raise _duplicate_error(lists, numbers, ", or say which counts (duplicates: first, best)")
         if duplicates == "first":
-            rows, occurs_again = _repeats(lists, numbers)
+            rows, occurs_again = _duplicates(lists, numbers)
             kept = np.delete(np.arange(len(lists)), rows[occurs_again])
         dropped = counted(len(lists) - kept.size, "repeated document")
         bounds = np.searchsorted(kept, lists.bounds)
@@ -335,13 +335,13 @@ def as_run(lists: DocumentLists, name: str, duplicates: Duplicates) -> Run:
 
 
 def as_qrels(lists: DocumentLists) -> Qrels:
-    """Judgments of ranked lists, topics in natural order, with a hash table of each topic's documents."""
+    """Judgments made of ranked lists: topics in natural order, and a hash table of the documents of each."""
     lists = _in_natural_order(lists)
     sizes = table_sizes(lists.bounds)
     tables, slots = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1), np.empty(sizes.sum(), np.int32)
     numbers, first = lists.tokens.number_within(lists.bounds, tables, slots)
     if first.size < len(lists):
-        raise _repeated(lists, numbers)
+        raise _duplicate_error(lists, numbers)
     return Qrels(**vars(lists), tables=tables, slots=slots)
 
 
@@ -354,16 +354,16 @@ def _in_natural_order(lists: DocumentLists) -> DocumentLists:
     return replace(lists, topics=topics, bounds=bounds, **_documents(lists).take(rows)._asdict())
 
 
-def _repeats(lists: DocumentLists, numbers: npt.NDArray[np.int32]) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """The documents that occur more than once, by number and place in the text, and which of them are not the first."""
+def _duplicates(lists: DocumentLists, numbers: npt.NDArray[np.int32]) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """The rows of documents that occur more than once, in the order of the text, and which are not the first."""
     rows = np.flatnonzero(np.bincount(numbers)[numbers] > 1)
     rows = rows[np.lexsort((lists.start[rows], numbers[rows]))]
     return rows, np.diff(numbers[rows], prepend=-1) == 0
 
 
-def _repeated(lists: DocumentLists, numbers: npt.NDArray[np.int32], remedy: str = "") -> InputError:
-    """The error of the first document that occurs again in a topic; those with one number are the same."""
-    rows, occurs_again = _repeats(lists, numbers)
+def _duplicate_error(lists: DocumentLists, numbers: npt.NDArray[np.int32], remedy: str = "") -> InputError:
+    """The error for the first document that occurs again in its topic; equal numbers are equal documents."""
+    rows, occurs_again = _duplicates(lists, numbers)
     starts = lists.start[rows]
     place = int(np.argmin(np.where(occurs_again, starts, len(lists.text))))
     item, earlier, again = int(rows[place]), int(starts[place - 1]), int(starts[place])
@@ -382,7 +382,7 @@ def _documents(lists: DocumentLists) -> Documents:
 
 
 def text_begin(text: bytes) -> int:
-    """Where a text begins behind its byte order mark, if it has one."""
+    """The offset behind the byte order mark, if the text has one."""
     return len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0
 
 
@@ -394,5 +394,5 @@ def fields_at(text: bytes, offset: int) -> list[bytes]:
 
 
 def digests_of(qrels: Sequence[Qrels]) -> list[str] | None:
-    """Names and digests of language models' grades, for a signature; None without any."""
+    """Names and digests of the grades of language models, for a signature; None without any."""
     return [f"{PurePath(one.path).name}:{digest_of(one.text, 4)}" for one in qrels] or None

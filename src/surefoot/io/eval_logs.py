@@ -1,4 +1,4 @@
-"""Scores of single items in the logs of evaluation harnesses, and of tasks in the results of MTEB, as tables."""
+"""Tables of scores: of single items in the logs of evaluation harnesses, of tasks in the results of MTEB."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ZIP = b"PK\x03\x04"
 LONGEST_LABEL = 60
-"""Characters of a text that names an item."""
+"""The most characters of a label."""
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Inspect's grades: correct, partial, incorrect, no answer."""
 MAIN_SCORE = "main_score"
@@ -37,7 +37,7 @@ _LM_EVAL_FIELDS = frozenset(
 
 
 class Score(NamedTuple):
-    """A score of an item; repeats without a trial are numbered. The system is None where a file has only one."""
+    """A score of an item. Repeats without a trial are numbered; the system is None in files of one system."""
 
     item: Any
     measure: str
@@ -47,7 +47,7 @@ class Score(NamedTuple):
 
 
 def table_of(path: PathLike, scores: Iterable[Score]) -> tuple[Table, str | None]:
-    """A long table of the scores that are numbers; and the name of the log's system, if it has only one."""
+    """A long table of the scores that are numbers, and the name of the system if there is only one."""
     found = [score._replace(value=number) for score in scores if (number := _number(score.value)) is not None]
     if not found:
         raise InputError(path, "a log of an evaluation without a score of any item")
@@ -79,7 +79,7 @@ def _number(value: Any) -> float | None:
 
 
 def _labels(texts: Mapping[Any, Any]) -> dict[Any, str]:
-    """A short label for each item, by its text; two items never have the same."""
+    """A short, unique label for each item, made of its text."""
     labels: dict[Any, str] = {}
     seen: Counter[str] = Counter()
     for key, text in texts.items():
@@ -113,7 +113,7 @@ def _unpacked(source: Source) -> dict[str, Any]:
 
 
 def read_lm_eval(source: Source) -> Iterator[Score]:
-    """Samples of lm-evaluation-harness; with several filters a measure is named as there, ``acc,none``."""
+    """Samples of lm-evaluation-harness; if there are several filters, a measure is named ``acc,none``, as there."""
     several = len({row.get("filter") for row in source.records}) > 1
     for row in source.records:
         metrics = row.get("metrics", [name for name in row if name not in _LM_EVAL_FIELDS])  # unlisted in older logs
@@ -155,7 +155,7 @@ def read_deepeval(source: Source) -> Iterator[Score]:
 
 
 def read_helm(source: Source) -> Iterator[Score]:
-    """HELM's ``per_instance_stats``; measures of perturbed instances have the perturbation in their names."""
+    """HELM's ``per_instance_stats``; the names of measures include the perturbation of an instance."""
     for one in source.records:
         for stat in one["stats"]:
             mean = stat["sum"] / stat["count"] if stat["count"] else None
@@ -165,7 +165,7 @@ def read_helm(source: Source) -> Iterator[Score]:
 
 
 def read_openai_evals(source: Source) -> Iterator[Score]:
-    """Events of OpenAI evals: matches, and the numbers of metrics."""
+    """Events of OpenAI evals: matches, and values of metrics."""
     spec: dict[str, Any] = next((row["spec"] for row in source.records if "spec" in row), {})
     system = ",".join(map(str, spec.get("completion_fns", ()))) or None
     for row in source.records:
@@ -201,7 +201,7 @@ def read_ragas(source: Source) -> Iterator[Score]:
 
 
 def is_task_result(content: Any) -> bool:
-    """Whether parsed JSON is MTEB's result of a task."""
+    """Whether parsed JSON is a task result of MTEB."""
     return isinstance(content, dict) and {"task_name", "scores"} <= content.keys()
 
 
@@ -217,8 +217,7 @@ def read_results(folder: PathLike, split: str | None = None) -> dict[tuple[str, 
     Parameters
     ----------
     folder
-        The folder of one model or of several. Files that are no results of a task, such as ``model_meta.json``, are
-        passed over.
+        The folder of one model or of several. Other files than task results, such as ``model_meta.json``, are skipped.
     split
         The split to read; by default ``test``, or the only one.
 
@@ -262,7 +261,7 @@ def split_score(scores: object, split: str | None = None) -> float:
 
 
 def parsed(path: PathLike, data: bytes) -> Any:
-    """The content of a file of MTEB."""
+    """The content of a JSON file of MTEB."""
     try:
         return parse_json(data)
     except ValueError:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 IRDS = "irds:"
-"""Begins the name of a collection of ir_datasets, where judgments may be that instead of a file."""
+"""The prefix of the name of a collection of ir_datasets, which may take the place of a file."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 ZIP_ZSTD = 93
 COMPRESSED = (".gz", ".bz2", ".xz", ".lz4", ".zst")
@@ -35,13 +35,13 @@ def read_bytes(path: PathLike) -> bytes:
         return data
     try:
         return _unpack(kind, data)
-    except _damage() as error:
+    except _damage_errors() as error:
         raise _damaged(path, kind, error) from None
 
 
 @contextmanager
 def open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
-    """A file to read in pieces, decompressed; archives of lz4 and zstd are unpacked whole."""
+    """Open a file to read it in pieces, decompressed; lz4 and zstd are decompressed whole."""
     if str(path) == STDIN or not Path(path).is_file():
         yield BufferedReader(BytesIO(read_bytes(path)))
         return
@@ -55,14 +55,14 @@ def open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
             else:
                 with import_module(_MODULES[kind]).open(file) as unpacked:
                     yield unpacked
-        except _damage() as error:
+        except _damage_errors() as error:
             if kind is None:
                 raise
             raise _damaged(path, kind, error) from None
 
 
 def name_of(path: PathLike, endings: tuple[str, ...] = RUN_ENDINGS) -> str:
-    """The name of a system after its file: without one compression suffix, and then one of the known suffixes.
+    """The name of a system by its file: without a compression suffix, and then without a known suffix.
 
     >>> name_of("runs/indriCASP.run.gz"), name_of("PL2c1.0.gz"), name_of("old.csv"), name_of("-")
     ('indriCASP', 'PL2c1.0', 'old', 'stdin')
@@ -94,7 +94,7 @@ def _raw(path: PathLike) -> bytes:
 
 
 def _kind(start: bytes) -> str | None:
-    """The compression of data that begin with these bytes; None without compression."""
+    """The compression of data that begins with these bytes; None without compression."""
     return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
 
 
@@ -103,7 +103,7 @@ def _damaged(path: PathLike, kind: str, error: BaseException) -> InputError:
 
 
 def _unpack(kind: str, data: bytes) -> bytes:
-    """Decompress consecutive frames; the libraries' own functions miss a second frame or a truncated one."""
+    """Decompress consecutive frames; the libraries' own functions miss a second or a truncated frame."""
     if kind == "gzip":
         with suppress(Exception):  # ISA-L is faster than zlib; where it is missing or fails, zlib decides
             unpacked: bytes = import_module("isal.igzip").decompress(data)
@@ -123,7 +123,7 @@ def _unpack(kind: str, data: bytes) -> bytes:
 
 
 def _decompressor(kind: str) -> tuple[Callable[[], Any], type[Exception]]:
-    """A function that makes a decompressor of one frame, and the error that this raises."""
+    """A function that makes a decompressor of one frame, and the error that the decompressor raises."""
     if kind == "gzip":
         zlib = import_module("zlib")
         return partial(zlib.decompressobj, 31), zlib.error
@@ -153,7 +153,7 @@ def unzip(path: PathLike, data: bytes, wanted: Callable[[str], bool]) -> dict[st
                 found[member.filename] = archive.read(member)
             if zlib.crc32(found[member.filename]) != member.CRC:
                 raise ValueError(f"wrong checksum of {member.filename}")
-    except _damage() as error:
+    except _damage_errors() as error:
         raise _damaged(path, "zip", error) from None
     return found
 
@@ -168,7 +168,7 @@ _MAGIC = {
 _MODULES = {"gzip": "gzip", "bzip2": "bz2", "xz": "lzma"}
 
 
-def _damage() -> tuple[type[Exception], ...]:
+def _damage_errors() -> tuple[type[Exception], ...]:
     """The errors that decompressors raise on damaged data."""
     import lzma
     import struct
@@ -185,7 +185,7 @@ def files_matching(pattern: str) -> list[str]:
     try:
         if Path(pattern).exists():
             return [pattern]
-        if any("**" in part and part != "**" for part in Path(pattern).parts):  # which Python 3.13 takes for one *
+        if any("**" in part and part != "**" for part in Path(pattern).parts):  # Python 3.13 reads this ** as *
             return []
         return sorted(str(file) for file in Path(anchor).glob(pattern.removeprefix(anchor)) if file.is_file())
     except (OSError, ValueError):  # such as a name that is too long
@@ -198,7 +198,7 @@ def line_number(text: bytes, offset: int) -> int:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The content of a JSON text; every error, also of a repeated name or too deep nesting, is a ValueError.
+    """Parse JSON; every error, including a repeated name or too deep nesting, is a ValueError.
 
     >>> parse_json('{"a": [1]}')
     {'a': [1]}

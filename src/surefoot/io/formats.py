@@ -1,4 +1,4 @@
-"""The formats of files of scores, runs and judgments, recognised by what a file holds, never by its name.
+"""The formats of files of scores, runs and judgments, recognised by their content, never by their name.
 
 To add a format, add a `Format` to `FORMATS`, above those that would take its files for theirs.
 """
@@ -39,7 +39,7 @@ MTEB_MODEL = "mteb_model_meta"
 
 @dataclass(frozen=True)
 class Source:
-    """The content of a file whose format is to be found."""
+    """The content of a file, to find its format."""
 
     path: PathLike
     data: bytes
@@ -84,7 +84,7 @@ class Source:
 
     @property
     def records(self) -> list[Any]:
-        """The items of a JSON list or of JSON lines, perhaps only one."""
+        """The items of a JSON list or of JSON lines; other JSON is a single item."""
         return self.json if isinstance(self.json, list) else [self.json]
 
     def table(self) -> Table:
@@ -115,7 +115,7 @@ class Source:
 
 
 class Format(NamedTuple):
-    """A format of files that hold scores, a run or judgments: whether a file has it, and how it is read.
+    """A format of files with scores, a run or judgments: how to recognise it and how to read it.
 
     ``read`` returns a `Content`, or its ``source``; or it yields scores of items, or tuples of query, document, number.
     """
@@ -174,7 +174,7 @@ def is_inspect(source: Source) -> bool:
 
 
 def is_single_task(source: Source) -> bool:
-    """Whether this is MTEB's result of a task."""
+    """Whether this is one task result of MTEB."""
     return source.mentions("task_name") and eval_logs.is_task_result(eval_logs.parsed(source.path, source.data))
 
 
@@ -219,7 +219,7 @@ def _measure_comes_first(first: set[str], second: set[str]) -> bool:
 
 
 def read_score_table(source: Source) -> Table:
-    """Delimited text; a run, judgments, or summaries only are refused with their name."""
+    """Delimited text; raise if it is a run, judgments, or only summaries."""
     header = Header.of(source.path, source.data)
     fields = source.first.decode().split()
     if role_of(header.cells[0]) is None:
@@ -244,7 +244,7 @@ def _is_number(text: str) -> bool:
 
 
 def read_predictions(source: Source) -> Content:
-    """The predictions of MTEB: by subset and split, beside the name of the model."""
+    """The predictions of MTEB, by subset and split, and the name of the model."""
     parts = {
         f"{subset}/{split}": run
         for subset, splits in source.json.items()
@@ -316,4 +316,4 @@ FORMATS = [
     Format("delimited text", "qrels", columns(NAMES["topic"], DOCUMENTS, GRADES), _table),
     Format("judgment list of Elasticsearch LTR", "qrels", is_judgment_list, search_engines.read_judgment_list),
 ]
-"""All formats, but for TREC's runs and judgments, which are read where no other fits."""
+"""All formats except TREC runs and judgments, which are tried last."""

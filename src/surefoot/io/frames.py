@@ -26,7 +26,7 @@ else:
 
 PARQUET = b"PAR1"
 SAMPLE = 1024
-"""The number of first rows that show whether a column repeats its texts."""
+"""The number of rows that decide whether a column repeats its texts."""
 _INTEGERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
 
 
@@ -81,7 +81,7 @@ def _of_pyarrow(frame: Any) -> Parts:
 
 
 def _arrow_texts(column: Any) -> Texts | None:
-    """The texts of a pyarrow column; None if it holds anything else, or nothing in some row."""
+    """The texts of a pyarrow column; None if it has other types or missing values."""
     if str(column.type) not in ("string", "large_string") or column.null_count:
         return None
     whole = column.cast("large_string")
@@ -94,7 +94,7 @@ def _arrow_texts(column: Any) -> Texts | None:
 
 
 def _of_pandas(frame: Any) -> Parts:
-    """A frame of pandas; index levels that name topics or systems become columns."""
+    """A frame of pandas; index levels of topics or systems become columns."""
     if frame.columns.nlevels > 1:
         raise SurefootError("the frame has columns in several levels; flatten them first")
     whole = _index_into_columns(frame)
@@ -130,7 +130,7 @@ def _index_into_columns(frame: Any) -> Any:
 
 
 def read_parquet(path: PathLike, data: bytes) -> Table:
-    """A Parquet file; the index that pandas writes last, or only as metadata, comes first."""
+    """A Parquet file; the index of a pandas frame, which is the last column or metadata, becomes the first column."""
     enter_threaded_library()
     with reading(path):
         frame = polars.read_parquet(io.BytesIO(data))
@@ -145,7 +145,7 @@ def read_parquet(path: PathLike, data: bytes) -> Table:
 
 
 def _with_range_index(frame: polars.DataFrame, pandas_metadata: str) -> polars.DataFrame:
-    """Topics 1, 2, 3... as the index of a pandas frame are written as a range and not as a column."""
+    """Add an index of a pandas frame such as topics 1, 2, 3, which the metadata has as a range."""
     for index in parse_json(pandas_metadata).get("index_columns", []):
         if not isinstance(index, dict) or index["kind"] != "range" or index["name"] in frame.columns:
             continue

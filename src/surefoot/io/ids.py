@@ -17,7 +17,7 @@ SPACE, LARGEST_BYTE = 32, 255
 
 
 class Texts:
-    """An immutable list of texts: each is the ``length`` bytes from ``start`` on of a UTF-8 text."""
+    """An immutable list of texts, each the ``length`` bytes from ``start`` on in one UTF-8 text."""
 
     def __init__(self, text: bytes, start: IntArray, length: npt.NDArray[np.int32]) -> None:
         self.text, self.start, self.length = text, start, length

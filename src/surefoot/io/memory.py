@@ -1,4 +1,4 @@
-"""Runs and judgments in memory: dictionaries, frames and records, as the arrays that files give."""
+"""Runs and judgments in memory (dictionaries, frames, records) as the arrays that files give."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from surefoot.io.roles import DOCUMENTS, GRADES, NAMES, RANKS, RETRIEVED, SYSTEM
 def run_in_memory(source: object, name: str, duplicates: Duplicates = "error", system: str | None = None) -> Run:
     """A run of ``{query: {document: score}}``, of a frame, a pyarrow table, records, or a ``ranx.Run``.
 
-    Without scores, as in ``{query: [document, ...]}``, documents rank by their ranks, or else by their order. A table
-    may hold the rankings of several systems; ``system`` is the one to take.
+    Documents without scores, as in ``{query: [document, ...]}``, rank by their ranks, or else by their order. If a
+    table has the rankings of several systems, ``system`` is the one to take.
 
     >>> run_in_memory({"q1": {"d7": 2.5, "d3": 9.5}}, "bm25").documents
     ['d3', 'd7']
@@ -94,7 +94,7 @@ def _of_collection(name: str, what: Literal["qrels", "queries"]) -> Iterator[Any
 
 
 def _table(source: object, name: str, numbers: Sequence[str]) -> Table:
-    """Queries, documents and numbers of any source as a table."""
+    """Any source as a table of queries, documents and numbers."""
     if library_of(source) == "ranx":
         source = source.to_dict()  # type: ignore[attr-defined]
     if isinstance(source, Table):
@@ -117,8 +117,8 @@ def _of_mapping(source: Mapping[Any, Any], name: str, numbers: Sequence[str]) ->
     with in_file(name):
         queries = Table(("query",), [list(source)]).labels(0)
     if len(queries.names) < len(source):
-        double = queries.names[int(np.argmax(np.bincount(queries.codes)))]
-        raise InputError(name, f"query {double!r} occurs more than once; names must differ")
+        duplicate = queries.names[int(np.argmax(np.bincount(queries.codes)))]
+        raise InputError(name, f"query {duplicate!r} occurs more than once; names must differ")
     topics = Labels(np.repeat(queries.codes, [len(row) for row in inner]), queries.names)
     scores = [row.values() if isinstance(row, Mapping) else range(0, -len(row), -1) for row in inner]
     values: Any
@@ -147,7 +147,7 @@ def _of_records(records: list[Any], name: str, numbers: Sequence[str]) -> Table:
 
 
 def _columns(name: str, columns: Sequence[str], numbers: Sequence[str]) -> tuple[list[int], float]:
-    """Where the topic, the document and the number are, and the number's sign; a ranking may lack the number.
+    """The columns of the topic, the document and the number, and the sign of the number; a ranking may lack it.
 
     >>> _columns("a.csv", ["qid", "docno", "rank"], RETRIEVED), _columns("a.csv", ["qid", "docno"], RETRIEVED)
     (([0, 1, 2], -1.0), ([0, 1], 1.0))
@@ -163,7 +163,8 @@ def _columns(name: str, columns: Sequence[str], numbers: Sequence[str]) -> tuple
                 return found, 1.0
         if column is None:
             raise InputError(
-                name, f"no column of the {what}: call one of {listed(columns)} {known[0]}, or {listed(known[1:], 4)}"
+                name,
+                f"no column of the {what}: rename one of {listed(columns)} to {known[0]}, or {listed(known[1:], 4)}",
             )
         found.append(column)
     return found, 1.0

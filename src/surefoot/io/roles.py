@@ -37,25 +37,25 @@ NAMES: dict[Role, tuple[str, ...]] = {
     "trial": ("trial", "epoch", "seed", "repeat", "replicate", "attempt"),
 }
 TOPIC_IDS = _QUERIES + ITEMS
-"""Names of topics that are never their texts."""
+"""Names for ids of topics, not for their texts."""
 DOCUMENTS = ("document", "docno", "doc_id", "corpus_id", "document_id", "docid", "did", "pid", "passage_id", "_id")
 RETRIEVED = ("score", "similarity", "value")
 RANKS = ("rank", "position", "doc_position")
 # Columns that name the system of each row in a table of rankings; "name" and "tag" may describe documents.
 SYSTEMS = _RUNS + _MODELS
 GRADES = ("grade", "relevance", "rel", "label", "rating", "judgment", "judgement", "score", "value")
-KNOWN = frozenset(
+KNOWN_MEASURES = frozenset(
     "ap ndcg p r rr err rbp success rprec bpref judged infap gm_map compat setp setr setf set_map iprec 11pt_avg "
     "iprec_at_recall utility alpha_ndcg err_ia nerr_ia nrbp ap_ia map_ia p_ia strec relstring relative_p rndcg "
     "numret numrel numrelret numq num_q num_ret num_rel num_rel_ret".split()
 )
 """Measures that evaluation tools print."""
 MOST_MARGINS = 8
-"""The most rows that may be named like summaries: all subsets of them are tried."""
+"""The most rows with names of summaries: all subsets of them are tried."""
 
 SUMMARIES = frozenset({"mean", "amean", "average", "avg", "total", "sum", "all"})
 PRINTED_ROUNDING = 1e-3
-"""How far a printed mean may lie from that of the printed scores."""
+"""The largest difference of a printed mean from the mean of the printed scores."""
 
 
 def role_of(name: str) -> Role | None:
@@ -69,7 +69,7 @@ def role_of(name: str) -> Role | None:
 
 
 def find_column(columns: Sequence[str], known: Sequence[str]) -> int | None:
-    """The column that has one of the known names, the earlier name before the later.
+    """The index of the column with one of the known names; earlier names take precedence.
 
     >>> find_column(["query", "docid", "QID"], NAMES["topic"])
     2
@@ -79,7 +79,7 @@ def find_column(columns: Sequence[str], known: Sequence[str]) -> int | None:
 
 
 def normalise_name(name: str) -> str:
-    """The name of a column as lists of known names write it.
+    """Normalise the name of a column, to compare it with known names.
 
     >>> normalise_name("Query-ID ")
     'query_id'
@@ -88,16 +88,16 @@ def normalise_name(name: str) -> str:
 
 
 def looks_like_measure(name: str) -> bool:
-    """Whether a name is that of a measure that evaluation tools print.
+    """Whether a name is a measure that evaluation tools print.
 
     >>> [looks_like_measure(word) for word in ("map", "P@10", "nDCG(dcg='exp-log2')@20", "151")]
     [True, True, True, False]
     """
-    return re.split(r"[(@]", canonical(name))[0] in KNOWN
+    return re.split(r"[(@]", canonical(name))[0] in KNOWN_MEASURES
 
 
 def is_measure_with_cutoff(name: str) -> bool:
-    """Whether a name is that of a measure, perhaps with its cutoff, as files are called; r1 may be a release.
+    """Whether a file name is a measure, perhaps with a cutoff; r1 may also be a release.
 
     >>> [is_measure_with_cutoff(word) for word in ("err20", "ndcg-10", "map", "r1", "rel1", "nightly")]
     [True, True, True, False, False, False]
@@ -133,7 +133,7 @@ def find_measure(wanted: str | None, present: Sequence[str], gdeval: bool = Fals
 
 
 class Wide(NamedTuple):
-    """The first column names the rows, the header names the columns."""
+    """The first column has the names of the rows, the header those of the columns."""
 
     rows: Role
 
@@ -155,7 +155,7 @@ Layout = Wide | Long
 
 
 class ScoreMatrix(NamedTuple):
-    """Systems × topics of one table, NaN where a score is missing; means where a system has trials × topics."""
+    """Systems × topics of one table, NaN where a score is missing; means over trials for systems with repeats."""
 
     systems: tuple[str, ...]
     topics: tuple[str, ...]
@@ -194,7 +194,7 @@ def recognise(columns: Sequence[str]) -> Layout:
 
 
 def _is_long(columns: Sequence[str], roles: Sequence[Role | None]) -> bool:
-    """Whether a header with a topic is that of a long table; a wide one may have systems called run, model, score."""
+    """Whether a header with a topic is of a long table; a wide one may have systems called run, model or score."""
     if "value" in roles:
         return "system" in roles or None not in roles
     if [normalise_name(name) for name in columns[1:2]] == ["model"]:
@@ -222,7 +222,7 @@ def _long(columns: Sequence[str], roles: Sequence[Role | None]) -> Long:
 
 
 def matrix_of(table: Table, layout: Layout, measure: str | None = None, system: str | None = None) -> ScoreMatrix:
-    """The scores of one measure in a table; ``system`` is for tables that name none."""
+    """The scores of one measure in a table; ``system`` is its name in tables that have none."""
     if table.height == 0:
         raise SurefootError("there is a header but no row of scores")
     matrix = _wide_matrix(table, layout) if isinstance(layout, Wide) else _long_matrix(table, layout, measure, system)
@@ -236,8 +236,8 @@ def _wide_matrix(table: Table, layout: Wide) -> ScoreMatrix:
         row = _first_duplicate(labels.codes)
         raise CellError(row, f"a second row of {layout.rows} {labels.name(row)!r}")
     if len(set(heads)) < len(heads):
-        double = Counter(heads).most_common(1)[0][0]
-        raise SurefootError(f"two columns of {across} {double!r}")
+        duplicate = Counter(heads).most_common(1)[0][0]
+        raise SurefootError(f"two columns of {across} {duplicate!r}")
     if "" in heads:
         raise SurefootError(f"column {heads.index('') + 2} has no name in the header; it should be a {across}")
     values = table.numbers(range(1, len(table.columns)))
@@ -274,20 +274,20 @@ def _refuse_second_scores(rows: IntArray, systems: Labels, topics: Labels, trial
     cells = systems.codes.astype(np.int64) * len(topics.names) + topics.codes
     if trials is not None:
         cells = cells * len(trials.names) + trials.codes
-        doubled = bool((np.diff(np.sort(cells)) == 0).any())
+        has_duplicates = bool((np.diff(np.sort(cells)) == 0).any())
     else:
-        doubled = bool((np.bincount(cells, minlength=len(systems.names) * len(topics.names)) > 1).any())
-    if not doubled:
+        has_duplicates = bool((np.bincount(cells, minlength=len(systems.names) * len(topics.names)) > 1).any())
+    if not has_duplicates:
         return
-    double = _first_duplicate(cells)
-    problem = f"a second score of system {systems.name(double)!r} on topic {topics.name(double)!r}"
+    duplicate = _first_duplicate(cells)
+    problem = f"a second score of system {systems.name(duplicate)!r} on topic {topics.name(duplicate)!r}"
     if trials is not None:
-        raise CellError(int(rows[double]), f"{problem} in trial {trials.name(double)!r}")
-    raise CellError(int(rows[double]), f"{problem}; if it was repeated, add a column 'trial'")
+        raise CellError(int(rows[duplicate]), f"{problem} in trial {trials.name(duplicate)!r}")
+    raise CellError(int(rows[duplicate]), f"{problem}; if it was repeated, add a column 'trial'")
 
 
 def _repeats(systems: Labels, topics: Labels, trials: Labels, values: FloatArray) -> dict[str, FloatArray]:
-    """The trials × topics of each system. A row is a trial by name, or by place where topics have different names."""
+    """The trials × topics of each system. Rows are trials by name, or by order if topics have different trials."""
     order = {name: place for place, name in enumerate(natural_order(trials.names))}
     places = np.array([order[name] for name in trials.names])[trials.codes]
     found = {}
@@ -330,7 +330,7 @@ def _measure_rows(table: Table, layout: Long, wanted: str | None, rows: IntArray
 
 
 def _first_duplicate(codes: npt.NDArray[np.integer]) -> int:
-    """The first row whose code has occurred before."""
+    """The first row with a code of an earlier row."""
     order = np.argsort(codes, kind="stable")
     again = np.flatnonzero(np.diff(codes[order].astype(np.int64)) == 0) + 1
     return int(order[again].min())
@@ -362,7 +362,7 @@ def _without_margins(matrix: ScoreMatrix) -> ScoreMatrix:
 
 
 def _margin(values: FloatArray, marginal: npt.NDArray[np.bool_]) -> dict[int, str]:
-    """The largest subset of the marginal rows that are each the mean or the total of all rows outside the subset."""
+    """The largest subset of marginal rows that are each the mean or total of all rows outside the subset."""
     candidates = np.flatnonzero(marginal).tolist()
     if len(candidates) > MOST_MARGINS:
         raise SurefootError(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 LTR_LINE = re.compile(rb"^[ \t]*([^\s#]+)[ \t]+qid:(\S+)[^#\n]*#[ \t]*(?:docid[ \t]*=[ \t]*)?(\S+)", re.MULTILINE)
 HAS_FEATURES = re.compile(rb"(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t]*[^\s#:]+[ \t]+qid:\S+[ \t]+\d+:")
-"""Begins a file whose first line that is no comment has features: such a file is for training."""
+"""Matches files whose first line after comments has features: such files are for training."""
 
 Entry = tuple[Any, Any, Any]
 """A query, a document, and its score or grade."""
@@ -28,7 +28,7 @@ def read_hits(source: Source) -> Iterator[Entry]:
 
 
 def _ranked(query: str, hits: list[dict[str, Any]]) -> Iterator[Entry]:
-    """Hits of Elasticsearch or OpenSearch, which come best first; sorted ones may lack scores."""
+    """Hits of Elasticsearch or OpenSearch, best first; hits of a sorted search may lack scores."""
     scores = [hit.get("_score") for hit in hits]
     if None in scores:
         scores = [-rank for rank in range(len(hits))]
@@ -75,7 +75,7 @@ def read_returned_ratings(source: Source) -> Iterator[Entry]:
 
 
 def ratings(key: str, query: str, document: str) -> Callable[[Source], Iterator[Entry]]:
-    """The reader of lists under a key of JSON, at any depth, in which each query has its ``ratings`` of documents."""
+    """A reader of the lists under a JSON key, at any depth, that have the ``ratings`` of documents for each query."""
 
     def read(source: Source) -> Iterator[Entry]:
         for found in objects_with(source.json, key):

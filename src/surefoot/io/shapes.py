@@ -11,8 +11,8 @@ from surefoot._alignment import LARGEST
 def fits(value: object, shape: Any) -> bool:
     """Whether a value of a JSON file has a shape.
 
-    A shape is a type (float: any finite number), a function that checks, a tuple of alternatives, ``[shape]``: a list
-    of such values, ``[shape, shape, ...]``: a row, ``{str: shape}``: a map, ``{"name": shape, ...}``: a record.
+    A shape is a type (float is any finite number), a function that checks, a tuple of alternatives, ``[shape]`` for a
+    list, ``[shape, shape, ...]`` for a row, ``{str: shape}`` for a map, or ``{"name": shape, ...}`` for a record.
 
     >>> fits({"q1": 0.5}, {str: float}), fits([["q1", 7]], [[str, float]]), fits(True, (None, float))
     (True, True, False)

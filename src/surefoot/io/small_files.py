@@ -132,7 +132,7 @@ def read_names(path: PathLike) -> list[str]:
 def _mapping(
     path: PathLike, lines: list[tuple[int, list[str]]], header: list[str], column: int, filled: int = 1
 ) -> dict[str, str]:
-    """A column by the first one; the first ``filled`` cells of a line may not be empty."""
+    """A column by the first column; the first ``filled`` cells of a line must not be empty."""
     found: dict[str, str] = {}
     expected = ",".join(header)
     for line, cells in lines:
@@ -147,7 +147,7 @@ def _mapping(
 
 
 def _table(path: PathLike, header: list[str]) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The header of a CSV, or the default one if it has none, and its lines that are not blank, with their numbers."""
+    """The header of a CSV, or this one if it has none, and its lines that are not blank, with their numbers."""
     text = _text(path, f"a CSV of {','.join(header)}")
     lines = [(number, [cell.strip() for cell in cells]) for number, cells in records(path, text, ",")]
     first = lines[0][1][0].lower() if lines and len(lines[0][1]) > 1 else ""
@@ -172,7 +172,7 @@ class TomlFile:
     content: dict[str, Any]
 
     def error(self, key: str, message: str) -> InputError:
-        """An error about a key, or a table, with the line where it is first named."""
+        """An error about a key or a table, with the line of its first occurrence."""
         return InputError(self.path, message, self.line_of(key))
 
     def line_of(self, key: str) -> int | None:

@@ -39,16 +39,16 @@ from surefoot.io.roles import (
 )
 from surefoot.scores import Missing, Scores
 
-MEASURE = "# measure: "
-"""Begins the comment above a table that names its measure."""
+MEASURE_COMMENT = "# measure: "
+"""The beginning of a comment, above a table, that names its measure."""
 ENDINGS = (*RUN_ENDINGS, ".tab", ".ndjson", ".out")
 
 
 @dataclass(frozen=True)
 class ScoreFile:
-    """A parsed file of scores. ``system`` is the name of its system if the table does not name any.
+    """A parsed file of scores.
 
-    ``measure`` is the one that a comment above the table names.
+    ``system`` is the name of its system if the table has none; ``measure`` is the one that a comment names.
     """
 
     path: PathLike
@@ -64,7 +64,7 @@ class ScoreFile:
 
     @property
     def leaves_out_topics(self) -> bool:
-        """Whether the file is the output of trec_eval, which lacks topics for which nothing was retrieved."""
+        """Whether the file is the output of trec_eval, which leaves out topics without results."""
         return self.table.columns == ("measure", "topic", "value") and isinstance(self.layout, Long)
 
     @property
@@ -77,7 +77,7 @@ class ScoreFile:
         return self.layout.measure is None and role_of(self.table.columns[self.layout.values[0]]) == "value"
 
     def notes_on(self, measure: str | None) -> Iterator[str]:
-        """A note if neither the table nor the name of its file confirms the measure."""
+        """A note if neither the table nor the file name confirms the measure."""
         wanted, name = (re.sub(r"[^a-z0-9]", "", canonical(text)) for text in (measure or "", self.name))
         if self.nameless and wanted not in name:
             yield f"{self.name} does not name its measure; it is taken to be {measure}, as requested"
@@ -96,8 +96,8 @@ def read_scores(paths: PathLike | Iterable[PathLike], measure: str | None = None
 
     The format of each file is detected by its content. In a wide table (CSV, TSV, Parquet) the first header cell says
     what a row is: ``topic`` (or ``qid``, ...) or ``system`` (or ``run``, ``name``, ...). A long one has columns of
-    systems, topics and values, or one column for each measure. Output of trec_eval and ir_measures (both with -q),
-    gdeval and ndeval is read as it is, and so are folders of MTEB's results, whose tasks are the topics.
+    systems, topics and values, or one column for each measure. Further formats are the output of trec_eval and
+    ir_measures (both with -q), gdeval and ndeval, and folders of MTEB's results, whose tasks are the topics.
 
     A long table may hold several scores of a system on a topic, numbered in a column ``trial`` (or ``epoch``, ``seed``,
     ``repeat``, ``replicate``). The scores are then the means over trials; ``trials`` of the result has them all.
@@ -111,7 +111,7 @@ def read_scores(paths: PathLike | Iterable[PathLike], measure: str | None = None
         The measure to read, if the files have several, and the name of the measure in the result.
     missing
         What to do with topics that some system lacks: ``"error"``, ``"zero"`` or ``"drop"``, as in `Scores.align`.
-        trec_eval leaves out topics for which nothing was retrieved: among its files they count 0, and a note says so.
+        trec_eval leaves out topics without results: in its files they count 0, and a note says so.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def read_scores_by(
     paths, missing
         As in `read_scores`.
     measures
-        The measures to read; if none is named, the only one of the files.
+        The measures to read; by default the only measure of the files.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def read_scores_by(
         raise SurefootError("name at least one file of scores")
     files = _with_own_names([parse_score_file(path) for path in names])
     if len(measures) > 1 and (nameless := next((file for file in files if file.nameless), None)):
-        raise InputError(nameless.path, "holds one measure without its name, so several can't be asked of it")
+        raise InputError(nameless.path, "holds one measure without a name, so several measures can't be read")
     wanted: Sequence[str | None] = measures or [None]
     all_scores = [_combine(files, measure, missing) for measure in wanted]
     return {scores.measure: scores for scores in all_scores}
@@ -170,7 +170,7 @@ def read_scores_by(
 def scores_csv(scores: Scores, *others: Scores) -> str:
     """Scores as a CSV that `read_scores` reads: a row for each topic, below a comment with the measure.
 
-    With several measures there is a row for each system and topic, with repeats one for each trial.
+    Several measures make a row for each system and topic; repeats make a row for each trial.
 
     >>> print(scores_csv(Scores([[0.2], [0.3]], ["old", "new"], ["q1"], "AP")), end="")
     # measure: AP
@@ -187,7 +187,7 @@ def scores_csv(scores: Scores, *others: Scores) -> str:
     both = [scores, *(one.select(scores.systems, scores.topics) for one in others)]
     repeated = any(one.trials for one in both)
     if not others and not repeated:
-        comment = "" if scores.measure == "score" else f"{MEASURE}{' '.join(scores.measure.split())}\n"
+        comment = "" if scores.measure == "score" else f"{MEASURE_COMMENT}{' '.join(scores.measure.split())}\n"
         rows = ([topic, *row] for topic, row in zip(scores.topics, scores.values.T.tolist(), strict=True))
         return comment + csv_text([["topic", *scores.systems], *rows])
     header = ["system", "topic", *(["trial"] if repeated else []), *(one.measure for one in both)]
@@ -227,7 +227,7 @@ def is_score_file(path: PathLike) -> bool:
 
 
 def measures_in(path: PathLike) -> tuple[str, ...]:
-    """The measures that a file of scores names; none for a table of one measure without a name."""
+    """The measures in a file of scores; none for a table of one measure without a name."""
     file = parse_score_file(path)
     if file.measure is not None or file.nameless or isinstance(file.layout, Wide):
         return () if file.measure is None else (file.measure,)
@@ -252,8 +252,8 @@ def _read(path: PathLike) -> tuple[Content, str | None]:
 def scores_of_frame(frame: Any, measure: str | None = None, missing: Missing = "error") -> Scores:
     """Scores of a frame of pandas, polars or pyarrow: wide, or long (system, topic, value, and perhaps measure).
 
-    A wide frame's first column, or its index in pandas, is named ``topic`` (or ``qid``, ...) or ``system`` (or
-    ``run``, ``name``, ...) and so says what the rows are.
+    The name of the first column of a wide frame, or of its index in pandas, says what the rows are: ``topic`` (or
+    ``qid``, ...) or ``system`` (or ``run``, ``name``, ...).
     """
     table = table_of(frame)
     try:
@@ -270,7 +270,7 @@ def scores_of_frame(frame: Any, measure: str | None = None, missing: Missing = "
 
 
 def _with_own_names(files: list[ScoreFile]) -> list[ScoreFile]:
-    """Logs of one model, named by the file or else by the folder if several name the same system."""
+    """Name the systems of files after the file, or else the folder, if several files have the same system."""
     for name in (lambda file: file.name, lambda file: Path(file.path).absolute().parent.name):
         named = Counter(file.system for file in files if isinstance(file.layout, Long) and file.layout.system is None)
         files = [replace(file, system=name(file)) if named[file.system] > 1 else file for file in files]
@@ -300,7 +300,7 @@ def _refuse_duplicates(files: Sequence[ScoreFile], matrices: Sequence[ScoreMatri
 
 
 def _common_measure(files: Sequence[ScoreFile], matrices: Sequence[ScoreMatrix]) -> str:
-    """The name of the measure in the files; without one, a measure that the name of the only file is, or "score"."""
+    """The name of the measure in the files; without one, the name of the only file if it is a measure, or "score"."""
     named = {canonical(matrix.measure): matrix.measure for matrix in reversed(matrices) if matrix.measure is not None}
     if len(named) > 1:
         held = [f"{matrix.measure} in {file.path}" for file, matrix in zip(files, matrices, strict=True)]
@@ -311,7 +311,7 @@ def _common_measure(files: Sequence[ScoreFile], matrices: Sequence[ScoreMatrix])
 
 
 def one_measure(scores: Mapping[str, Any], measure: str | None) -> tuple[Mapping[str, Mapping[Any, float]], str]:
-    """``{system: {topic: score}}`` of one measure, and its name; measures may be a third level."""
+    """``{system: {topic: score}}`` of one measure, and its name; the input may have measures as a third level."""
     rows = [row for row in scores.values() if isinstance(row, Mapping)]
     cells = [cell for row in rows for cell in row.values()]
     if not cells or not all(isinstance(cell, Mapping) for cell in cells):
@@ -328,7 +328,7 @@ def one_measure(scores: Mapping[str, Any], measure: str | None) -> tuple[Mapping
 
 
 def _refuse_one_system(scores: Mapping[str, Any]) -> None:
-    """Raise for ``{topic: {measure: score}}``, what ``pytrec_eval`` gives for one run."""
+    """Raise for ``{topic: {measure: score}}``, the output of ``pytrec_eval`` for one run."""
     inner = {str(name) for row in scores.values() if isinstance(row, Mapping) for name in row}
     measures = [name for name in inner if looks_like_measure(name)]
     if measures and 2 * len(measures) >= len(inner):

@@ -28,12 +28,12 @@ else:
 _TEXTS = ("text", "contents", "content", "body", "passage", "abstract", "segment", "default_text")
 
 Line = tuple[int | None, str, str]
-"""Where a text stands (None where there are no lines), its id, and the text."""
+"""The line number of a text (None in formats without lines), its id, and the text."""
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """The names under which a file may hold ids and texts; where it has several of them, the earlier ones are taken."""
+    """The names of columns of ids and texts; earlier names take precedence."""
 
     what: str
     ids: tuple[str, ...]
@@ -41,13 +41,13 @@ class _Columns:
     texts: tuple[str, ...]
 
     def find(self, names: Sequence[str]) -> tuple[str | None, list[str]]:
-        """The column of ids and those of texts; the id is None if there is none, and the texts may be empty."""
+        """The column of ids, None if there is none, and the columns of texts, perhaps none."""
         name, *texts = (find_column(names, known) for known in (self.ids, self.titles, self.texts))
         return None if name is None else names[name], [names[text] for text in texts if text is not None]
 
     @property
     def expected(self) -> str:
-        """What the file should have held."""
+        """The beginning of an error message: the expected content."""
         return f"expected a {self.what} ({', '.join(self.ids[:3])} or _id) and its text (text or {self.texts[0]})"
 
 
@@ -72,8 +72,8 @@ def read_queries(path: PathLike) -> dict[str, str]:
     ----------
     path
         Lines of a topic, a tab and the text of the query; or JSON lines, or Parquet, with a column such as ``topic``,
-        ``qid`` or ``_id`` and one such as ``query``, ``title`` or ``text``; or CSV with a column ``query`` and none of
-        ids, such as a case of Quepid, where each query is its own id; or topics of TREC, as XML or in ``<top>``; or
+        ``qid`` or ``_id`` and one such as ``query``, ``title`` or ``text``; or CSV with a column ``query`` but no ids,
+        such as a case of Quepid: each query is then its own id; or topics of TREC, as XML or in ``<top>``; or
         ``irds:NAME``, a collection of ir_datasets.
 
     Returns
@@ -105,7 +105,7 @@ def read_documents(path: PathLike, wanted: Collection[str] | None = None) -> dic
         Lines of a document, a tab and its text; or JSON lines, or Parquet, with a column such as ``document``,
         ``docno``, ``doc_id`` or ``_id``, one such as ``text``, ``contents`` or ``body``, and perhaps a ``title``.
     wanted
-        The documents to read, so that a few can be taken from a collection that does not fit in memory. None is all.
+        The documents to read, to take a few from a collection that does not fit in memory. None is all.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def _read(path: PathLike, columns: _Columns, wanted: frozenset[str] | None) -> d
 
 
 def _lines(path: PathLike, file: IO[bytes], columns: _Columns, wanted: frozenset[str] | None) -> Iterator[Line]:
-    """All texts, read in the format that the first bytes show; of Parquet only those wanted."""
+    """All texts, in the format that the first bytes show; from Parquet only the wanted ones."""
     start = file.peek(64)  # type: ignore[attr-defined]
     if start.startswith(PARQUET):
         return _parquet(path, file, columns, wanted)
@@ -157,7 +157,7 @@ def _lines(path: PathLike, file: IO[bytes], columns: _Columns, wanted: frozenset
 
 
 def _topics(path: PathLike, file: IO[bytes]) -> Iterator[Line]:
-    """Topics of TREC: the number in an attribute or a tag, the text in a tag, or else in the topic itself."""
+    """Topics of TREC: the number is an attribute or a tag, the text is a tag or else the content of the topic."""
     text = "\n".join(line for _, line in _numbered(path, file, QUERIES))
     topics = re.findall(r"<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?>", text, re.DOTALL | re.IGNORECASE)
     for number, (attributes, body) in enumerate(topics, start=1):
@@ -220,9 +220,9 @@ def _cells(path: PathLike, number: int, line: str) -> list[str]:
 
 
 def _named_by_text(path: PathLike, lines: Iterable[tuple[int, list[str]]]) -> Iterator[Line]:
-    """The queries of a table without ids, such as a case of Quepid, each once: a query is its own id.
+    """The distinct queries of a table without ids, such as a case of Quepid: a query is its own id.
 
-    The lines have their cells from the query on.
+    The first cell of each line is the query.
     """
     seen: set[str] = set()
     for number, cells in lines:

@@ -43,7 +43,7 @@ from surefoot.native import kernel
 
 Names = Literal["file", "tag"]
 LARGE = 1 << 25
-"""Bytes from which on a text is parsed in threads."""
+"""Texts of at least this many bytes are parsed in threads."""
 
 CHUNK = 1 << 20
 _DTYPES = (np.int64, np.int32, np.uint64, np.float64)
@@ -74,8 +74,8 @@ def read_run(
 ) -> Run:
     r"""Read a run: lines of ``topic Q0 document rank score tag``, or JSON, Parquet or a table with a header.
 
-    Documents are ranked by score, ties by document id; the ranks in the file are ignored. Files without scores rank
-    documents by their ranks, or else by their order. JSON is ``{query: {document: score}}`` (BEIR, ranx, MTEB),
+    Documents rank by score, ties by document id; the ranks in the file are ignored. Without scores, documents rank by
+    their ranks in the file, or else by their order. JSON is ``{query: {document: score}}`` (BEIR, ranx, MTEB),
     ``{query: [document, ...]}``, or responses of Elasticsearch and OpenSearch.
 
     Parameters
@@ -88,7 +88,7 @@ def read_run(
         What to do if a topic lists a document twice: ``"error"``, or keep the ``"first"`` in the file or the ``"best"``
         scored.
     workers
-        The threads that parse a large file; by default one for each core.
+        The number of threads that parse a large file; by default one for each core.
     system
         The system to read, where a table has rankings of several, as snapshots of Quepid do.
 
@@ -116,7 +116,7 @@ def read_run(
 
 
 def systems_in(path: PathLike) -> tuple[str, ...]:
-    """The systems of a file that holds the rankings of several; none for all other files, whose beginning shows it."""
+    """The systems of a file with the rankings of several; none for other files, which their beginning shows."""
     if str(path) == STDIN or not Path(path).is_file():
         return ()
     with open_bytes(path) as file:
@@ -131,16 +131,16 @@ def systems_in(path: PathLike) -> tuple[str, ...]:
 
 
 def read_qrels(path: PathLike) -> Qrels:
-    r"""Read judgments: lines of ``topic iteration document grade``, or another of the formats that people have.
+    r"""Read judgments: lines of ``topic iteration document grade``, or another format.
 
     The iteration is ignored; grades may be fractions, such as those of click models. Other formats: tables with a
-    header (BEIR's TSV, Quepid's CSV, Parquet), JSON of ``{query: {document: grade}}``, of ``_rank_eval``, OpenSearch
-    and Quepid, and the judgment lists of Elasticsearch LTR.
+    header (BEIR's TSV, Quepid's CSV, Parquet), JSON of the form ``{query: {document: grade}}`` or from ``_rank_eval``,
+    OpenSearch and Quepid, and the judgment lists of Elasticsearch LTR.
 
     Parameters
     ----------
     path
-        The file, compressed or not; ``-`` is standard input; ``irds:NAME`` a collection of ir_datasets.
+        The file, compressed or not; ``-`` is standard input; ``irds:NAME`` is a collection of ir_datasets.
 
     Returns
     -------
@@ -178,9 +178,9 @@ def _read(path: PathLike, line_format: LineFormat, workers: int | None = None) -
 
 
 def _tab_separated(text: bytes, line_format: LineFormat) -> list[tuple[Any, ...]] | None:
-    r"""The lines of a TREC file whose fields are separated by tabs and may hold spaces; None if they are not.
+    r"""The lines of a TREC file with fields separated by tabs, which may hold spaces; None for other files.
 
-    A run may also have lines of query, document and rank, as MS MARCO's.
+    A run may also have lines of query, document and rank, as in MS MARCO.
 
     >>> _tab_separated(b"red dress\t0\td1\t2\n", QRELS), _tab_separated(b"red dress\td1\t1\n", RUN)
     ([('red dress', 'd1', '2')], [('red dress', 'd1', -1)])
@@ -218,7 +218,7 @@ def _parse_text(path: PathLike, text: bytes, line_format: LineFormat, workers: i
 
 
 def _pieces(text: bytes, count: int) -> list[slice]:
-    """Pieces of whole lines, about equally long, as many as asked for if there are enough lines."""
+    """Pieces of whole lines of about equal length; fewer than ``count`` if there are too few lines."""
     begin, size = text_begin(text), len(text)
     cuts = [text.find(b"\n", begin + (size - begin) * piece // count) + 1 or size for piece in range(1, count)]
     bounds = sorted({begin, *cuts, size}) if size > begin else [begin, size]
@@ -226,7 +226,7 @@ def _pieces(text: bytes, count: int) -> list[slice]:
 
 
 def _counts(data: npt.NDArray[np.uint8]) -> list[int]:
-    """The number of line ends, and 1 if any byte is beyond ASCII, else 0."""
+    """The number of line ends, and 1 if some byte is not ASCII, else 0."""
     found = np.empty(3, np.int64)
     _count_lines(data, 0, found)
     counts: list[int] = found[:2].tolist()
@@ -234,7 +234,7 @@ def _counts(data: npt.NDArray[np.uint8]) -> list[int]:
 
 
 class _Blocks(NamedTuple):
-    """Runs of lines of one topic: where the topic's id starts, its length, and the first line."""
+    """Blocks of lines of one topic: the start and the length of the topic's id, and the first line."""
 
     start: Array
     length: Array
@@ -259,9 +259,9 @@ def _parse(data: npt.NDArray[np.uint8], line_format: LineFormat, piece: slice, d
 
 
 def _joined(text: bytes, documents: Documents, begins: list[int], parts: list[_Part]) -> tuple[Documents, _Blocks, int]:
-    """The parts up to the first malformed line as one: their documents, which are moved together, and their blocks.
+    """Join the documents and the blocks of the parts up to the first malformed line.
 
-    A topic that goes on in the next part is one block.
+    A topic that continues in the next part is one block.
     """
     wrong = next((number for number, part in enumerate(parts) if part.bad >= 0), len(parts) - 1)
     blocks: list[_Blocks] = []
@@ -285,7 +285,7 @@ def _topic(text: bytes, blocks: _Blocks, index: int) -> bytes:
 
 
 def _validate(path: PathLike, text: bytes, documents: Documents, bad: int, line_format: LineFormat) -> None:
-    """Parse the numbers that the kernel left open; raise if a line or a number is malformed."""
+    """Parse the numbers that the kernel leaves to Python; raise if a line or a number is malformed."""
     _parse_open_numbers(path, text, documents, line_format)
     if bad >= 0:
         raise _malformed(path, text, bad, line_format)
@@ -294,7 +294,7 @@ def _validate(path: PathLike, text: bytes, documents: Documents, bad: int, line_
 
 
 def _parse_open_numbers(path: PathLike, text: bytes, documents: Documents, line_format: LineFormat) -> None:
-    """Parse the numbers that the kernel left open as NaN, in place; raise if one is not a score or grade."""
+    """Parse the numbers that the kernel leaves as NaN, in place; raise if one is not a score or grade."""
     numbers = documents.numbers
     doubtful = ~np.isfinite(numbers)
     if line_format is QRELS:
@@ -306,7 +306,7 @@ def _parse_open_numbers(path: PathLike, text: bytes, documents: Documents, line_
 def _group(
     text: bytes, data: npt.NDArray[np.uint8], lines: int, blocks: _Blocks
 ) -> tuple[tuple[str, ...], IntArray, IntArray | None]:
-    """The topics, where each one's documents end, and the order that brings them together if they are scattered."""
+    """The topics, the bounds of their documents, and the order that groups these if they are scattered."""
     topic_of, first = Tokens.of(data, blocks.start, blocks.length).number()
     starts, ends = blocks.start[first], (blocks.start + blocks.length)[first]
     topics = tuple(text[start:end].decode() for start, end in zip(starts.tolist(), ends.tolist(), strict=True))
@@ -319,7 +319,7 @@ def _group(
 
 
 def _validate_utf8(path: PathLike, text: bytes, line_format: LineFormat) -> None:
-    """Raise at the first byte that is not UTF-8; the text is decoded in chunks of lines, since it may be large."""
+    """Raise at the first byte that is not UTF-8; decode in chunks of lines, since the text may be large."""
     begin = 0
     while begin < len(text):
         end = text.find(b"\n", begin + CHUNK) + 1 or len(text)
@@ -333,7 +333,7 @@ def _validate_utf8(path: PathLike, text: bytes, line_format: LineFormat) -> None
 
 
 def _malformed(path: PathLike, text: bytes, offset: int, line_format: LineFormat) -> InputError:
-    """The error of a line that does not have the fields of the format."""
+    """The error for a line without the fields of the format."""
     fields, line = fields_at(text, offset), line_number(text, offset)
     control = next((byte for byte in b"".join(fields) if byte < 32), None)
     if control is not None:
@@ -345,7 +345,7 @@ def _malformed(path: PathLike, text: bytes, offset: int, line_format: LineFormat
 
 
 def _number_at(path: PathLike, text: bytes, offset: int, line_format: LineFormat) -> float:
-    """The number in the line at an offset, which must be finite, and not too large if it is a grade."""
+    """The number in the line at an offset; raise unless it is finite and, for a grade, not too large."""
     field = fields_at(text, offset)[line_format.number]
     try:
         value = float(field) if b"_" not in field else math.nan

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from surefoot.learn.data import RankingData
 
 ScoredTopics = Iterable[tuple[str, Iterable[tuple[str, float]]]]
-"""For each topic its documents with their scores, or their grades."""
+"""The documents of each topic, with their scores or grades."""
 
 MOST_WHOLE = 2.0**53
-"""Whole numbers below it have digits of their own."""
+"""Below it, floats hold all whole numbers."""
 
 LONGEST_NUMBER = 20
-"""Bytes of a whole number of 64 bits with its sign."""
+"""The most bytes of a 64-bit whole number with its sign."""
 
 _write_run = kernel("write_run")
 
@@ -88,20 +88,26 @@ def qrels_lines(topics: ScoredTopics) -> Iterator[str]:
 
 
 def ranked_documents(data: RankingData, scores: FloatArray) -> ScoredTopics:
-    """The documents of each query by descending score; documents that tie keep the order of the rows.
+    """The documents of each query by descending score; ties keep the order of the rows.
 
-    Readers of runs break ties by document id, so those scores differ in their last digit.
+    Readers of runs break ties by document id, so tied scores are changed in their last digit.
     """
     names = document_ids(data)
     for query, begin, end in zip(data.queries, data.bounds[:-1], data.bounds[1:], strict=True):
         order = begin + np.argsort(-scores[begin:end], kind="stable")
-        yield query, [(names[row], score) for row, score in zip(order, falling(scores[order].tolist()), strict=True)]
+        yield (
+            query,
+            [
+                (names[row], score)
+                for row, score in zip(order, strictly_descending(scores[order].tolist()), strict=True)
+            ],
+        )
 
 
-def falling(scores: Iterable[float]) -> Iterator[float]:
-    """Scores that do not rise, made to fall.
+def strictly_descending(scores: Iterable[float]) -> Iterator[float]:
+    """Make descending scores strictly descending.
 
-    >>> list(falling([2.0, 1.0, 1.0]))
+    >>> list(strictly_descending([2.0, 1.0, 1.0]))
     [2.0, 1.0, 0.9999999999999999]
     """
     last = math.inf
@@ -118,7 +124,7 @@ def labelled_documents(data: RankingData) -> ScoredTopics:
 
 
 def document_ids(data: RankingData) -> list[str]:
-    """The ids of the documents; without any, the query and the document's number in it."""
+    """The ids of the documents; without any, the query and the number of the document within it."""
     if data.documents is not None:
         return data.documents.to_list()
     return [f"{q}-{i + 1}" for q, size in zip(data.queries, data.sizes.tolist(), strict=True) for i in range(size)]
