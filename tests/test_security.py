@@ -88,7 +88,7 @@ def surefoot_says(words: Sequence[str], folder: Path) -> subprocess.CompletedPro
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs, judgments and texts whose names GitHub would take for commands."""
     folder = tmp_path_factory.mktemp("hostile")
-    topics = ["::error::x", "a##[error]y", "q1", "q2", "q3", "q4"]
+    topics = ["::error::x", "a##[error]y", "a##vso[task.complete]", "q1", "q2", "q3", "q4"]
     for name, tag in NAMES.items():
         documents = ["::d1", "::d2"] if name == "old" else ["::d2", "::d1"]
         lines = [f"{topic} Q0 {one} 1 {-rank} {tag}" for topic in topics for rank, one in enumerate(documents)]
@@ -100,11 +100,11 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("words", TEXTS)
 def test_no_printed_line_is_a_command_of_github(hostile: Path, words: str) -> None:
-    """GitHub takes a line for a command if it begins with ::, or has ##[ anywhere."""
+    """GitHub takes a line for a command if it begins with ::, or has ##[ anywhere; others if it has ##NAME[."""
     done = surefoot_says(words.split(), hostile)
     lines = (done.stdout + done.stderr).splitlines()
     assert lines
-    assert not [line for line in lines if line.strip().startswith("::") or "##[" in line]
+    assert not [line for line in lines if line.strip().startswith("::") or re.search(r"##\w*\[", line)]
 
 
 STEERING = ["\x1b]0;title\x07", "\x1b[8mhidden", "\x9b31m", "\u202eturned", "\x7f"]
@@ -150,12 +150,24 @@ def test_names_that_are_commands_survive_csv_and_json(hostile: Path) -> None:
     written = surefoot_says(TEXTS[1].split(), hostile).stdout
     assert [row["system"] for row in csv.DictReader(io.StringIO(written))] == [*NAMES.values()]
     whole = json.loads(surefoot_says(TEXTS[4].split(), hostile).stdout)
-    assert {"a##[error]y", "::error::x"} <= {row["topic"] for row in whole["rows"]}
+    assert {"a##[error]y", "a##vso[task.complete]", "::error::x"} <= {row["topic"] for row in whole["rows"]}
     with (hostile / "scores.csv").open("w") as file:
         subprocess.run([sys.executable, "-m", "surefoot", *TEXTS[9].split()], cwd=hostile, stdout=file, check=True)
     scores = surefoot.read_scores(hostile / "scores.csv")
     assert scores.systems == tuple(NAMES.values())
     assert {"a##[error]y", "::error::x"} <= set(scores.topics)
+
+
+def test_a_file_that_looks_like_standard_input_is_refused(hostile: Path) -> None:
+    """With a file of that name, * would make the command wait for somebody to type."""
+    (hostile / "-").write_bytes((hostile / "old.run").read_bytes())
+    try:
+        refused = surefoot_says(["evaluate", "-", "new.run", "--qrels", "qrels.txt"], hostile)
+        assert refused.returncode == 2
+        assert "- may be an option or a file of that name" in refused.stderr
+        assert surefoot_says(["evaluate", "./-", "new.run", "--qrels", "qrels.txt"], hostile).returncode == 0
+    finally:
+        (hostile / "-").unlink()
 
 
 def test_files_that_look_like_options_are_files_or_refused(hostile: Path) -> None:

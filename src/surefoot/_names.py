@@ -14,8 +14,9 @@ Key = tuple[str | tuple[int, str], ...]
 REPLACEMENT = "\ufffd"
 NO_SEGMENT = "(none)"
 """The segment of topics that have none."""
-COMMAND = re.compile(r"^(\s*)(?=::)|(?<=##)(?=\[)")
-"""Where GitHub reads a command: :: at the beginning of a line, ##[ anywhere. A zero-width space is inserted there."""
+COMMAND = re.compile(r"^(\s*)(?=::)|(?<=##)(?=\w*\[)")
+"""Where CI servers read commands: GitHub :: at the beginning of a line and ##[ anywhere; Azure Pipelines and TeamCity
+##NAME[. A zero-width space is inserted there."""
 
 
 def as_texts(kind: str, names: Iterable[object]) -> tuple[str, ...]:
@@ -194,14 +195,15 @@ def xml(text: str) -> str:
 
 
 def json_text(whole: object) -> str:
-    r"""Plain values as JSON; GitHub would read ``##[`` as a command, so it is escaped.
+    r"""Plain values as JSON; CI servers would read ``##[`` and ``##vso[`` as commands, so that they are escaped.
 
     >>> json_text({"topic": "##[error]x"})
-    '{\n  "topic": "##\\u005berror]x"\n}\n'
+    '{\n  "topic": "#\\u0023[error]x"\n}\n'
     """
     import json
 
-    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False).replace("##[", "##\\u005b") + "\n"
+    text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
+    return re.sub(r"##(?=\w*\[)", r"#\\u0023", text) + "\n"
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:

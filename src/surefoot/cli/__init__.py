@@ -119,7 +119,7 @@ def _limit_threads() -> None:
 def _refuse_files_like_options(argv: Sequence[str]) -> None:
     """Exit if an option is also the name of a file in this folder: the shell may have expanded a pattern to it."""
     for argument in argv[: argv.index("--") if "--" in argv else None]:
-        if argument.startswith("-") and argument != "-" and os.path.lexists(argument):
+        if argument.startswith("-") and os.path.lexists(argument):
             name = one_line(argument)
             hint = "rename the file, or write ./ before file names"
             raise SystemExit(_report_error("", f"{name} may be an option or a file of that name; {hint}", 2))
