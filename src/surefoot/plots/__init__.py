@@ -1,4 +1,4 @@
-"""The plots of the papers, made from one's own data. Each function takes scores or a result and returns Axes.
+"""The plots of the papers, made from your own data. Each function takes scores or a result and returns Axes.
 
     from surefoot.plots import alpha_curves, save_plot
 

@@ -1,4 +1,4 @@
-"""How systems and rankings agree: the map of systems, the overlap of rankings, every system as the baseline."""
+"""Agreement of systems: a map of systems, and every system as the baseline in turn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from surefoot.scores import VIRTUAL, ScoresLike
 from surefoot.stats.principal_axes import PCA, pca
 
 FEW_CELLS = 12
-"""Up to this number of systems, a matrix has room for numbers."""
+"""Up to this number of systems, a map names all, and a matrix has room for numbers."""
 
 
 def pca_map(
@@ -37,14 +37,14 @@ def pca_map(
     scores
         The scores, or a `PCA` of them.
     systems
-        The systems to draw; all if None.
+        The systems to draw; all by default.
     label
-        The systems to name; if None all up to 12, else the extremes of both axes.
+        The systems to name; by default all up to 12, else the extremes of both axes.
     include
-        Whether MEAN, MEDIAN and MAX take part in the analysis, as in the paper's figure 2, or are only placed on its
-        axes.
+        Whether MEAN, MEDIAN and MAX take part in the analysis, as in the paper's figure 2; else they are only projected
+        on its axes.
     axes
-        Where to draw; a new figure if None.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -75,7 +75,9 @@ def pca_map(
         axes.margins(0.13)
         first, second = (f"axis {n + 1} ({100 * found.shares[n]:.1f} % of the variance)" for n in (0, 1))
         axes.set(xlabel=first, ylabel=second)
-        named = corners(real, points[~virtual]) if label is None else style.to_name(real, np.zeros(len(real)), label)
+        named = (
+            corners(real, points[~virtual]) if label is None else style.names_to_show(real, np.zeros(len(real)), label)
+        )
         which = [*np.flatnonzero(virtual).tolist(), *(found.names.index(name) for name in named)]
         style.label_points(axes, points, found.names, which)
     return axes
@@ -109,9 +111,9 @@ def cross_map(
     alpha
         Risk sensitivity.
     systems
-        The systems to draw; all if None.
+        The systems to draw; all by default.
     axes
-        Where to draw; a new figure if None.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -134,8 +136,8 @@ def cross_map(
     with style.canvas(axes, style.PAGE if wide else style.COLUMN, 6.2 if wide else 2.9) as axes:
         image = axes.imshow(matrix, cmap="cividis", aspect="auto", interpolation="nearest")
         size = 5.5 if len(names) > 20 else 6
-        style.names_on(axes, "x", range(len(names)), names, rotation=90, fontsize=size)
-        style.names_on(axes, "y", range(len(names)), names, fontsize=size)
+        style.label_ticks(axes, "x", range(len(names)), names, rotation=90, fontsize=size)
+        style.label_ticks(axes, "y", range(len(names)), names, fontsize=size)
         axes.set(xlabel="baseline", ylabel="system, the safest on top")
         axes.spines[["left", "bottom"]].set_visible(False)
         title = f"{style.measure_label('urisk')} at α = {found['alpha'][0]:g}"

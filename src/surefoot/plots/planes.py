@@ -34,11 +34,10 @@ def risk_reward(
     seed: int = 0,
     axes: Axes | None = None,
 ) -> Axes:
-    """What each system loses and what it wins, F_Risk and F_Reward, with 95 % bootstrap intervals.
+    """The mean loss (F_Risk) and the mean gain (F_Reward) of each system, with 95 % bootstrap intervals.
 
-    The baseline is the origin. Above the solid line a system wins more than it loses; above the dashed one it does so
-    even if losses weigh 1 + alpha, so its U_Risk is positive. Measures: Wang, Bennett and Collins-Thompson, SIGIR
-    2012.
+    The baseline is the origin. Above the solid line a system gains more than it loses. Above the dashed line it does so
+    even if losses weigh 1 + alpha: its U_Risk is positive. Measures: Wang, Bennett and Collins-Thompson, SIGIR 2012.
 
     Parameters
     ----------
@@ -49,13 +48,13 @@ def risk_reward(
     alpha
         Risk sensitivity of the dashed line.
     systems
-        The systems to draw; all if None.
+        The systems to draw; all by default.
     label
-        The systems to name, with darker intervals; if None those of the greatest and the least U_Risk.
+        The systems to name, with darker intervals; by default those with the largest and the smallest U_Risk.
     n_resamples, seed
-        Number of bootstrap resamples, and the seed of the random numbers.
+        The number of bootstrap resamples, and the random seed.
     axes
-        Where to draw; a new figure if None.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -76,7 +75,7 @@ def risk_reward(
     )
     points = found["estimate"].reshape(-1, 2)
     low, high = (np.where(np.isnan(end), points, end) for end in (found[c].reshape(-1, 2) for c in ("low", "high")))
-    named = style.to_name(shown, points[:, 1] - (1 + alpha) * points[:, 0], label)
+    named = style.names_to_show(shown, points[:, 1] - (1 + alpha) * points[:, 0], label)
     chosen = np.isin(shown, named)
     with style.canvas(axes, height=2.8) as axes:
         x, y = points.T
@@ -110,9 +109,9 @@ def forest(
 ) -> Axes:
     """A measure of every system with its 95 % interval, the largest on top.
 
-    For measures whose sign matters a line marks 0, and intervals beyond it are blue with a triangle up, or vermilion
-    with a triangle down. Intervals of two systems share their topics and may overlap though the difference is
-    significant: see `difference_intervals`.
+    For measures whose sign matters, a line marks 0, and intervals beyond it are blue with a triangle up, or vermilion
+    with a triangle down. Intervals of two systems may overlap although the difference is significant, since both have
+    the same topics: see `difference_intervals`.
 
     Parameters
     ----------
@@ -125,13 +124,13 @@ def forest(
     alpha
         Risk sensitivity.
     systems
-        The systems to draw; all if None.
+        The systems to draw; all by default.
     method
         The kind of interval: ``studentised``, ``bca``, ``percentile`` or ``jackknife``.
     n_resamples, seed
-        Number of bootstrap resamples, and the seed of the random numbers.
+        The number of bootstrap resamples, and the random seed.
     axes
-        Where to draw; a new figure if None.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -162,7 +161,7 @@ def forest(
             axes.plot(estimate, index, marker, color=color, markersize=3, label=names[index])
         if zero is not None:
             axes.axvline(zero, color=style.QUIET, linewidth=0.6, zorder=1)
-        style.names_on(axes, "y", range(len(names)), names, fontsize=5.5)
+        style.label_ticks(axes, "y", range(len(names)), names, fontsize=5.5)
         axes.set(ylim=(-0.7, len(names) - 0.3))
         axes.set_xlabel(_title(scores, baseline, measure, found))
         axes.grid(axis="x", color="#E5E5E5", linewidth=0.4)
@@ -171,7 +170,7 @@ def forest(
 
 
 def _rows(found: Result, of: str) -> tuple[list[str], FloatArray]:
-    """The systems with an interval, the least first, and estimate, low and high of each."""
+    """The systems with an interval, the smallest estimate first, and estimate, low and high of each."""
     if not {"estimate", "low", "high", "measure"} <= set(found.columns) or np.unique(found["alpha"]).size != 1:
         raise SurefootError("a forest plot draws intervals at one alpha, as surefoot.intervals gives them")
     values = np.column_stack([found[column] for column in ("estimate", "low", "high")])
@@ -192,16 +191,16 @@ def _title(scores: Scores | Result, baseline: str | None, measure: Risk, found: 
 
 
 def guard_path(fit: GuardFit, *, axes: Axes | None = None) -> Axes:
-    """Mean against F_Risk of each step from the baseline to the guard, and of the unguarded candidate.
+    """The mean and F_Risk of each step from the baseline to the guard, and of the unguarded candidate.
 
-    With a certificate, the steps that it covers are filled, and a line marks a budget of F_Risk.
+    If there is a certificate, the certified steps are filled, and a line marks a budget of F_Risk.
 
     Parameters
     ----------
     fit
         The result of `fit_guard` or `fit_guard_to_runs`.
     axes
-        Where to draw; a new figure if None.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -233,17 +232,17 @@ def guard_path(fit: GuardFit, *, axes: Axes | None = None) -> Axes:
         for index, name, marker, color in points:
             axes.scatter(frisk[index], mean[index], 26, color, marker=marker, label=name, zorder=3)
         if fit.certificate is not None:
-            _promise(axes, frisk, mean, fit.certificate)
+            _mark_certificate(axes, frisk, mean, fit.certificate)
         axes.set(xlabel="F_Risk: mean loss against the baseline", ylabel=f"mean {fit.guard.card.get('measure', '')}")
         axes.set_xlim(left=-0.03 * max(frisk.max(), 1e-9))
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
     return axes
 
 
-def _promise(axes: Axes, frisk: FloatArray, mean: FloatArray, certificate: Certificate) -> None:
+def _mark_certificate(axes: Axes, frisk: FloatArray, mean: FloatArray, certificate: Certificate) -> None:
     """Mark the certified step by a ring, and the budget by a line."""
-    taken = 0 if certificate.safety == 1 else 1 + list(certificate["safety"]).index(certificate.safety)
-    axes.scatter(frisk[taken], mean[taken], 70, "none", edgecolor="black", linewidth=0.9, label="promised", zorder=4)
+    chosen = 0 if certificate.safety == 1 else 1 + list(certificate["safety"]).index(certificate.safety)
+    axes.scatter(frisk[chosen], mean[chosen], 70, "none", edgecolor="black", linewidth=0.9, label="promised", zorder=4)
     if certificate.budget.of == "frisk":
         limit = certificate.budget.limit
         axes.axvline(limit, color=style.QUIET, linewidth=0.8, linestyle=(0, (4, 2)), label=f"budget {limit:g}")

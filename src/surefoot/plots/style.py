@@ -1,6 +1,6 @@
-"""The style of all plots and the placement of labels.
+"""The style of all plots, and the placement of labels.
 
-Plots are one column wide, safe for colour-blind readers and greyscale, and give the same bytes each time.
+Plots are one column wide, legible for colour-blind readers and in greyscale, and reproducible to the byte.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ENDINGS = ("svg", "png", "pdf")
 BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = "#000000 #E69F00 #56B4E9 #009E73 #0072B2 #D55E00 #CC79A7".split()
 GAIN, LOSS, QUIET, FAINT = BLUE, VERMILION, "#666666", "#BBBBBB"
 SHADES = (SKY, BLUE, BLACK, ORANGE, VERMILION)
-"""For adjacent bars; the first three go from light to dark."""
+"""Colours of adjacent bars; the first three go from light to dark."""
 LOSS_HATCH = "//////"
 
 _COLOURS = (BLUE, VERMILION, GREEN, BLACK, PURPLE, ORANGE, SKY)
@@ -79,19 +79,19 @@ _STYLE = {
     "pdf.fonttype": 42,
 }
 FEW = 6
-"""Up to this number, all points are named."""
+"""Up to this number of points, all are named."""
 MOST_ROWS = 80
-"""More rows do not fit on a page."""
+"""The most rows that fit on a page."""
 
 _REACHES, _CLEAR = (4.0, 11.0, 20.0, 36.0), 5.0
 """Distances in points between a name and its own point, and between a name and other points."""
 _HAIR: dict[str, Any] = {"arrowstyle": "-", "linewidth": 0.4, "shrinkA": 0}
-_ASIDE, _ASKEW = ((1, 0), (-1, 0), (0, 1), (0, -1)), ((1, 1), (1, -1), (-1, 1), (-1, -1))
+_BESIDE, _DIAGONAL = ((1, 0), (-1, 0), (0, 1), (0, -1)), ((1, 1), (1, -1), (-1, 1), (-1, -1))
 _UNDATED: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 
 
 def line_look(number: int) -> dict[str, Any]:
-    """Colour and dashes of a line. 42 lines differ: the numbers of colours and dashes have no common factor."""
+    """The colour and dashes of a line; 42 lines differ, since the numbers of colours and dashes are coprime."""
     return {"color": _COLOURS[number % len(_COLOURS)], "linestyle": _DASHES[number % len(_DASHES)]}
 
 
@@ -106,7 +106,7 @@ def paper_style() -> Iterator[None]:
     7.0
     """
     with mpl.rc_context(), warnings.catch_warnings():
-        # Characters that the font lacks are drawn as boxes, without a warning.
+        # The font draws missing characters as boxes; a warning for each would not help.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font", category=UserWarning)
         matplotlib.style.use(["default", _STYLE])
         yield
@@ -188,7 +188,7 @@ def label_text(name: str, most: int = 24) -> str:
     return visible.replace("$", r"\$")
 
 
-def names_on(
+def label_ticks(
     axes: Axes, which: Literal["x", "y"], positions: Sequence[float], names: Sequence[str], **look: Any
 ) -> None:
     """Names as tick labels of the axis ``which``."""
@@ -220,12 +220,12 @@ def signed(number: float, digits: int) -> str:
 
 
 def legend(axes: Axes, handles: Sequence[Any], names: Sequence[str], **look: Any) -> None:
-    """A legend of names. Matplotlib omits names that begin with an underscore, so a thin space goes first."""
+    """A legend of names, each after a thin space: matplotlib omits names that begin with an underscore."""
     axes.legend(handles, [f"\u2009{label_text(name)}" for name in names], **look)
 
 
 def measure_label(name: str) -> str:
-    r"""The label of a risk measure, X_Word with an index; another name stays as it is.
+    r"""The label of a risk measure, with an index; other names stay as they are.
 
     >>> measure_label("urisk"), measure_label("georisk"), measure_label("tail_0.1"), measure_label("AP")
     ('$U_{\\mathrm{Risk}}$', 'GeoRisk', 'tail risk, worst 10 %', 'AP')
@@ -240,17 +240,17 @@ def measure_label(name: str) -> str:
 def critical_lines(
     axes: Axes, critical: float, words: str, label: str = "critical", zorder: float = 4, **place: Any
 ) -> None:
-    """Dashed lines at both critical values, and words at the right end of the upper one."""
+    """Dashed lines at both critical values, with a label at the right end of the upper one."""
     for side in (-critical, critical):
         axes.axhline(side, color="black", linewidth=0.7, linestyle=(0, (4, 2)), label=label, zorder=zorder)
     place |= {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
     axes.annotate(words, (1, critical), fontsize=6, **place)
 
 
-def to_name(names: Sequence[str], values: npt.ArrayLike, wanted: Sequence[str] | None) -> list[str]:
-    """The names to show: the wanted ones; else all if they are few, else two each of the largest and smallest values.
+def names_to_show(names: Sequence[str], values: npt.ArrayLike, wanted: Sequence[str] | None) -> list[str]:
+    """The names to show: those wanted, or all if few, or those of the two largest and two smallest values.
 
-    >>> to_name("abcdefg", [3, 1, 2, 7, 6, 5, 4], None)
+    >>> names_to_show("abcdefg", [3, 1, 2, 7, 6, 5, 4], None)
     ['d', 'e', 'c', 'b']
     """
     if wanted is not None:
@@ -264,9 +264,9 @@ def to_name(names: Sequence[str], values: npt.ArrayLike, wanted: Sequence[str] |
 
 
 def validate_rows(count: int) -> None:
-    """Raise if there are more rows than can be read."""
+    """Raise if there are too many rows to read."""
     if count > MOST_ROWS:
-        raise SurefootError(f"{count} systems are not legible, at most {MOST_ROWS} are; choose those to show (systems)")
+        raise SurefootError(f"a figure can show {MOST_ROWS} systems, not {count}; choose some with systems")
 
 
 def systems_shown(scores: Scores, systems: Sequence[str] | None, baseline: str) -> list[str]:
@@ -278,9 +278,9 @@ def systems_shown(scores: Scores, systems: Sequence[str] | None, baseline: str) 
 
 
 def label_ends(axes: Axes, x: float, heights: Sequence[float], names: Sequence[str], looks: Sequence[Any]) -> None:
-    """Names to the right of the ends of lines, as close to their heights as possible without overlapping."""
+    """Names to the right of the ends of lines, as close to the ends as possible without overlaps."""
     figure: Any = axes.get_figure(root=True)
-    figure.draw_without_rendering()  # lays the figure out
+    figure.draw_without_rendering()  # computes the layout
     size = 6.0 * figure.dpi / 72
     wanted = axes.transData.transform([(x, height) for height in heights])[:, 1]
     low, high = axes.get_window_extent().intervaly
@@ -302,7 +302,7 @@ def label_ends(axes: Axes, x: float, heights: Sequence[float], names: Sequence[s
 
 
 def spread(wanted: npt.ArrayLike, gap: float, low: float, high: float) -> FloatArray:
-    """The positions nearest to those wanted that are a gap apart: y_i - i gap must not fall, so isotonic regression.
+    """The positions nearest to the wanted ones with this gap: isotonic regression of y_i - i gap.
 
     >>> spread([0.0, 1.0, 1.0, 9.0], 1.0, 0.0, 10.0).round(2)
     array([0., 1., 2., 9.])
@@ -317,7 +317,7 @@ def spread(wanted: npt.ArrayLike, gap: float, low: float, high: float) -> FloatA
 
 
 def _isotonic(values: FloatArray) -> FloatArray:
-    """The non-decreasing sequence nearest to these values, by pooling adjacent violators.
+    """Isotonic regression: the nearest non-decreasing sequence, by pooling adjacent violators.
 
     >>> _isotonic(np.array([1.0, 3.0, 2.0, 4.0]))
     array([1. , 2.5, 2.5, 4. ])
@@ -334,13 +334,13 @@ def _isotonic(values: FloatArray) -> FloatArray:
 def label_points(
     axes: Axes, points: FloatArray, names: Sequence[str], which: Sequence[int], color: str = "k", crossed: bool = False
 ) -> None:
-    """Names beside some of the points, each on the side where it covers least of the points and of other names.
+    """Names beside some of the points, each on the side where it hides the fewest points and names.
 
-    Names of points that are ``crossed`` by error bars go askew rather than beside them.
+    If the points are ``crossed`` by error bars, diagonal positions come first.
     """
     axes.get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
     at = axes.transData.transform(points)
-    sides = _ASKEW + _ASIDE if crossed else _ASIDE + _ASKEW
+    sides = _DIAGONAL + _BESIDE if crossed else _BESIDE + _DIAGONAL
     offsets = [(side, reach) for reach in _REACHES for side in sides]
     frame, taken = axes.get_window_extent(), list[Bbox]()
     for index in which:
@@ -358,9 +358,9 @@ def label_points(
 
 
 def _put(note: Annotation, side: tuple[int, int], reach: float) -> Bbox:
-    """Move a note beside its point; returns the box that it covers there."""
-    askew = 0.7 if all(side) else 1.0
-    note.set_position((askew * side[0] * reach, askew * side[1] * reach))
+    """Move a note beside its point, and return the box that it covers."""
+    step = (0.7 if all(side) else 1.0) * reach
+    note.set_position((step * side[0], step * side[1]))
     note.set_horizontalalignment(("right", "center", "left")[side[0] + 1])
     note.set_verticalalignment(("top", "center", "bottom")[side[1] + 1])
     return note.get_window_extent()

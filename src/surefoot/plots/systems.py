@@ -1,4 +1,4 @@
-"""Systems as curves: their scores over the topics, how these are distributed, and how risk moves with alpha."""
+"""Systems as curves: scores over the topics, distributions of scores, and risk over alpha."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.inference import critical_value
 
 FEW_SHAPES = 8
-"""Up to this number of shapes all are named."""
+"""Up to this number of shapes, all are named."""
 FEW_TOPICS = 15
-"""Up to this number of topics one column is wide enough."""
+"""Up to this number of topics, one column is wide enough."""
 STEPS = 101
 """Points of a curve over alpha."""
 
@@ -36,24 +36,24 @@ def score_shapes(
     order: str = "table",
     axes: Axes | None = None,
 ) -> Axes:
-    """Each system's score over the topics, its shape, beside the MEAN of the systems drawn.
+    """The shape of each system, its scores over the topics, beside the MEAN of the systems drawn.
 
-    A system whose shape follows that of the mean (is *concordant* with it) does what one expects of it on every topic;
-    one that rises where the mean falls takes risks, whatever its own mean is. Dinçer, Macdonald and Ounis, SIGIR 2016,
-    figure 1, whose example has monotone, alternating and concordant systems of the same mean.
+    A system with the shape of the mean (*concordant* with it) does as expected on every topic. A system that rises
+    where the mean falls takes risks, even if its own mean is high. Dinçer, Macdonald and Ounis, SIGIR 2016, figure 1,
+    shows monotone, alternating and concordant systems of the same mean.
 
     Parameters
     ----------
     scores
         The scores of all systems.
     systems
-        The systems to draw, whose MEAN is drawn too; all if None.
+        The systems to draw, whose MEAN is drawn too; all by default.
     label
-        The systems to name; if None all up to 8, else the best, the median and the worst by mean. Others are grey.
+        The systems to name; by default all up to 8, else the best, the median and the worst by mean. Others are grey.
     order
-        ``"table"``: topics as they stand in the scores; ``"mean"``: the easiest first, by the MEAN.
+        The order of topics: ``"table"``, as in the scores, or ``"mean"``, the easiest first by the MEAN.
     axes
-        Where to draw; a new figure if None.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def score_shapes(
         curves = {name: (x, row[topics]) for name, row in zip(shown.systems, shown.values, strict=True)}
         lines = _draw(axes, curves, named, **marker)
         lines += axes.plot(x, mean[topics], color=style.BLACK, linewidth=2, label="MEAN", zorder=4)
-        style.names_on(axes, "x", x.tolist(), [shown.topics[index] for index in topics], rotation=90, fontsize=5)
+        style.label_ticks(axes, "x", x.tolist(), [shown.topics[index] for index in topics], rotation=90, fontsize=5)
         axes.set(xlim=(-0.5, len(topics) - 0.5), ylabel=style.label_text(scores.measure, 40))
         axes.set_xlabel("topic, the easiest first" if by_mean else "topic")
         style.legend(axes, lines, [*named, "MEAN"], loc="center left", bbox_to_anchor=(1, 0.5))
@@ -93,21 +93,21 @@ def profile(
     label: Sequence[str] | None = None,
     axes: Axes | None = None,
 ) -> Axes:
-    """The fraction of topics on which a system scores at least x, for every x.
+    """The fraction of topics on which a system scores at least x, for every x: the survival function of the scores.
 
-    A curve above another is better at every level; where two cross, one has more good topics and the other fewer bad
-    ones. The area under a curve is the mean of the system. Known as the survival function of the scores.
+    A curve above another is better at every level. If two curves cross, one system has more good topics, the other
+    fewer bad ones. The area under a curve is the mean of the system.
 
     Parameters
     ----------
     scores
         The scores of all systems.
     systems
-        The systems to draw; all if None.
+        The systems to draw; all by default.
     label
-        The systems to name; if None the best, the median and the worst by mean. All others are grey.
+        The systems to name; by default the best, the median and the worst by mean. Others are grey.
     axes
-        Where to draw; a new figure if None.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def _named(scores: Scores, label: Sequence[str] | None) -> list[str]:
     """The systems to name; by default the best, the median and the worst by mean."""
     means = scores.values.mean(axis=1)
     if label is not None:
-        return style.to_name(scores.systems, means, label)
+        return style.names_to_show(scores.systems, means, label)
     order = np.argsort(-means, kind="stable")
     return [scores.systems[i] for i in (order if len(order) <= 4 else order[[0, len(order) // 2, len(order) - 1]])]
 
@@ -154,11 +154,11 @@ def alpha_curves(
     label: Sequence[str] | None = None,
     axes: Axes | None = None,
 ) -> Axes:
-    """T_Risk, U_Risk, Z_Risk, GeoRisk or a registered measure of every system as alpha grows over a range.
+    """T_Risk, U_Risk, Z_Risk, GeoRisk or a registered measure of every system over a range of alpha.
 
-    T_Risk comes with its critical values, dashed: beyond them it is significant. On curves of U_Risk a triangle marks
-    where T_Risk falls below the lower one. After Dinçer, Macdonald and Ounis, SIGIR 2014, figure 1 (T_Risk) and SIGIR
-    2016, figures 2 and 3 (GeoRisk).
+    Dashed lines show the critical values of T_Risk: beyond them it is significant. On curves of U_Risk, a triangle
+    marks where T_Risk falls below the lower critical value. After Dinçer, Macdonald and Ounis, SIGIR 2014, figure 1
+    (T_Risk) and SIGIR 2016, figures 2 and 3 (GeoRisk).
 
     Parameters
     ----------
@@ -171,11 +171,11 @@ def alpha_curves(
     alpha
         The ends of the range.
     systems
-        The systems to draw; all if None.
+        The systems to draw; all by default.
     label
-        The systems to name; if None the two largest and the two smallest at the right end. All others are grey.
+        The systems to name; by default the two largest and the two smallest at the right end. Others are grey.
     axes
-        Where to draw; a new figure if None.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -191,10 +191,10 @@ def alpha_curves(
     found = scores if isinstance(scores, Evaluation) else _over_alpha(scores, baseline, of, alpha, systems)
     grid, curves = _curves(found, of)
     names = list(curves)
-    # The baseline's own curve says nothing, so it is named only if asked for.
+    # The curve of the baseline itself says nothing, so it is named only on request.
     own = set(found["baseline"].tolist()) if "baseline" in found.columns else set()
     last = [np.nan if name in own else curves[name][-1] for name in names]
-    named = [name for name in style.to_name(names, last, label) if np.isfinite(curves[name]).any()]
+    named = [name for name in style.names_to_show(names, last, label) if np.isfinite(curves[name]).any()]
     with style.canvas(axes, height=2.5) as axes:
         _draw(axes, {name: (grid, curve) for name, curve in curves.items()}, named)
         axes.set(xlim=(grid[0], grid[-1]), xlabel="risk sensitivity α", ylabel=style.measure_label(of))
@@ -212,7 +212,7 @@ def alpha_curves(
 
 
 def _measures() -> list[str]:
-    """The measures of an evaluation that move with alpha."""
+    """The measures of an evaluation that depend on alpha."""
     return [one.name for one in evaluated(has_baseline=True) if one.uses_alpha and one.higher_is_better is not None]
 
 
@@ -232,7 +232,7 @@ def _curves(found: Result, of: str) -> tuple[FloatArray, dict[str, FloatArray]]:
     grid = np.unique(found["alpha"])
     names = dict.fromkeys(found["system"].tolist())
     if grid.size < 2:
-        raise SurefootError("a curve over alpha needs a range: give two alphas or more, such as 0,10")
+        raise SurefootError("a curve over alpha needs a range: give two or more alphas, such as 0,10")
     curves = {}
     for name in names:
         rows = np.flatnonzero(found["system"] == name)
@@ -276,7 +276,7 @@ def _mark_significant(
 def _draw(
     axes: Axes, curves: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]], named: Sequence[str], **look: Any
 ) -> list[Line2D]:
-    """The curves, those to name on top of the others; returns the lines of those."""
+    """Draw the curves, the named ones on top, and return the lines of the named ones."""
     order = [*(name for name in curves if name not in named), *named]
     lines = [axes.plot(*curves[name], label=name, **_look(name, named), **look)[0] for name in order]
     return lines[len(lines) - len(named) :]

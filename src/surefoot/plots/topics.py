@@ -1,4 +1,4 @@
-"""One system against its baseline, topic by topic: scores, values, T_J, and how many were helped and hurt."""
+"""One system against its baseline, topic by topic: scores, values, T_J, and counts of helped and hurt topics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.inference import critical_value, topic_inference
 
 MOST_TOPICS = 80
-"""Of more topics only the worst and the best are drawn as bars."""
+"""The most topics drawn as bars; of more, only the worst and the best are drawn."""
 NAMED_TOPICS = 5
 
 
@@ -35,10 +35,10 @@ def topic_bars(
     """T_J of each topic at several alphas, with the critical values.
 
     A bar below the lower dashed line is a topic that loses significantly; as alpha grows, losses stand out more and
-    gains less. One system has its worst topics first, by the first alpha; several have a panel each, with the topics as
-    they stand in the scores, so that a topic can be read across systems. Of more than 80 topics only the 40 worst and
-    the 40 best (of the first system) are drawn. Dinçer, Macdonald and Ounis, SIGIR 2014, figure 2, where the critical
-    value is rounded to 2.
+    gains less. The topics of one system are ordered by T_J at the first alpha, the worst first. Several systems have a
+    panel each, with the topics in the order of the scores, to compare a topic across systems. Of more than 80 topics
+    only the 40 worst and the 40 best (of the first system) are drawn. Dinçer, Macdonald and Ounis, SIGIR 2014, figure
+    2, where the critical value is rounded to 2.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def topic_bars(
     alpha
         Up to five risk sensitivities.
     axes
-        Where to draw one system; a new figure if None.
+        Where to draw one system; by default a new figure.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def topic_bars(
         raise SurefootError(f"bars can show up to {len(style.SHADES)} alphas; got {len(alphas)}")
     names = as_names(system)
     if not names or (axes is not None and len(names) > 1):
-        raise SurefootError("name one system to draw on given axes, or several for a figure of their own")
+        raise SurefootError("name one system to draw on the given axes, or leave out the axes to draw several")
     tj = {name: _tj(scores[name], scores.baseline(baseline), alphas) for name in names}
     order = _topic_order(tj[names[0]][0], by_value=len(names) == 1)
     width = 0.84 / len(alphas)
@@ -87,7 +87,9 @@ def topic_bars(
             panel.set(xlim=(-0.7, len(order) - 0.3), ylabel=r"$T_J$")
             panel.set_title(f"{style.label_text(name)} against {style.label_text(baseline)}", loc="left")
         last = panels[-1]
-        style.names_on(last, "x", range(len(order)), [scores.topics[index] for index in order], rotation=90, fontsize=5)
+        style.label_ticks(
+            last, "x", range(len(order)), [scores.topics[index] for index in order], rotation=90, fontsize=5
+        )
         half = f": the {len(order) // 2} worst and the {len(order) // 2} best of {len(scores.topics):,}"
         last.set_xlabel("topic" + (half if len(order) < len(scores.topics) else ""))
         first.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(alphas), borderpad=0, handlelength=1.5)
@@ -103,7 +105,7 @@ def _tj(own: FloatArray, base: FloatArray, alphas: FloatArray) -> FloatArray:
 
 
 def _topic_order(tj: FloatArray, by_value: bool) -> npt.NDArray[np.intp]:
-    """The topics to draw: the worst first, or as they stand in the scores; of too many both ends."""
+    """The topics to draw, the worst first or in the order of the scores; of too many only both ends."""
     order = np.argsort(tj, kind="stable")
     half = MOST_TOPICS // 2
     order = order if len(order) <= MOST_TOPICS else np.concatenate([order[:half], order[-half:]])
@@ -111,7 +113,7 @@ def _topic_order(tj: FloatArray, by_value: bool) -> npt.NDArray[np.intp]:
 
 
 def _stacked(first: Axes, count: int) -> list[Axes]:
-    """The first Axes on top of others of the same width, which share its topics."""
+    """The first Axes, and below it further Axes that share its topics."""
     if count == 1:
         return [first]
     figure: Any = first.get_figure(root=True)
@@ -126,8 +128,8 @@ def _stacked(first: Axes, count: int) -> list[Axes]:
 def paired_scores(scores: ScoresLike, system: str, baseline: str, *, axes: Axes | None = None) -> Axes:
     """A system's score against the baseline's, one point for each topic; below the diagonal the system is worse.
 
-    The topics that lose most are named. Points far from the diagonal on both sides show that the two do well on
-    different topics, which a baseline similar to the system would hide. After Dinçer, Ounis and Macdonald, ECIR 2014,
+    The topics that lose most are named. Points far from the diagonal on both sides show that the two systems do well on
+    different topics; a baseline similar to the system would hide that. After Dinçer, Ounis and Macdonald, ECIR 2014,
     figure 3.
 
     Parameters
@@ -139,7 +141,7 @@ def paired_scores(scores: ScoresLike, system: str, baseline: str, *, axes: Axes 
     baseline
         A system, or MEAN, MEDIAN or MAX of each topic.
     axes
-        Where to draw; a new figure if None.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -189,9 +191,9 @@ def sorted_values(
 ) -> Axes:
     """The value x = v(d) of each topic, from the worst to the best, with a curve for each system and alpha.
 
-    The mean height of a curve is the U_Risk of the system. A deep left end shows that the risk comes from a few
-    topics, a long shallow one that it is spread over many. After Dinçer, Ounis and Macdonald, ECIR 2014, figures 3 (b)
-    and (c), each run as the baseline of the other, and 4, several alphas.
+    The mean height of a curve is the U_Risk of the system. A deep left end shows that the risk comes from a few topics,
+    a long shallow one that it comes from many. After Dinçer, Ounis and Macdonald, ECIR 2014, figures 3 (b) and (c),
+    with each run as the baseline of the other, and figure 4, with several alphas.
 
     Parameters
     ----------
@@ -204,9 +206,9 @@ def sorted_values(
     alpha
         Risk sensitivity, or several.
     mutual
-        Whether the baseline is drawn against each system too.
+        Whether to draw the baseline against each system too.
     axes
-        Where to draw; a new figure if None.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -258,9 +260,9 @@ def helped_hurt(
     change: str = "relative",
     axes: Axes | None = None,
 ) -> Axes:
-    """How many topics the system hurts and helps, by how much.
+    """How many topics the system hurts and helps, by the size of the change.
 
-    Topics that stay the same have a bar of their own. After Wang, Bennett and Collins-Thompson, SIGIR 2012, figure 1.
+    Unchanged topics have a bar of their own. After Wang, Bennett and Collins-Thompson, SIGIR 2012, figure 1.
 
     Parameters
     ----------
@@ -273,7 +275,7 @@ def helped_hurt(
     change
         ``"relative"`` to the baseline's score (a gain over 0 counts as more than 100 %), or ``"absolute"``.
     axes
-        Where to draw; a new figure if None.
+        Where to draw; by default a new figure.
 
     Returns
     -------

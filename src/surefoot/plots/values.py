@@ -1,4 +1,4 @@
-"""Differences and what they are worth: their spread, the value functions, and whether the mean is close to normal."""
+"""Score differences: their spread, and the value functions applied to them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from surefoot.risk.values import Linear, Monotone, Smooth, fences, five_points
 from surefoot.scores import Scores, ScoresLike
 
 ROW = 0.105
-"""Inches for a system in a figure with one below the other."""
+"""Inches of height for each system in figures with a row for each."""
 
 MEAN_MARK = {
     "marker": "D", "markersize": 2.2, "markerfacecolor": "white", "markeredgecolor": style.VERMILION,
@@ -36,8 +36,8 @@ def difference_boxes(
 ) -> Axes:
     """Box plots of each system's score differences from the baseline, the best mean on top, and of all together.
 
-    Boxes hold the middle half of the topics, whiskers reach to the last topic within 1.5 interquartile ranges, points
-    lie beyond, diamonds are means. The lowest box holds the differences of *all* systems; the dashed lines are its
+    Boxes span the middle half of the topics, whiskers reach to the last topic within 1.5 interquartile ranges, points
+    lie beyond, and diamonds are means. The lowest box has the differences of *all* systems; dashed lines show its
     fences, to which the smooth value function is fitted. Benham, Moffat and Culpepper, ECIR 2020, figure 1.
 
     Parameters
@@ -47,9 +47,9 @@ def difference_boxes(
     baseline
         A system, or MEAN, MEDIAN or MAX of each topic.
     systems
-        The rows to draw; all if None.
+        The rows to draw; all by default.
     axes
-        Where to draw; a new figure if None.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def difference_boxes(
             capprops={"color": style.BLUE, "linewidth": 0.5},
             flierprops={"marker": ".", "markersize": 2, "markerfacecolor": style.QUIET, "markeredgecolor": "none"},
         )
-        style.names_on(axes, "y", range(1, len(shown) + 2), ["All", *shown], fontsize=5.5)
+        style.label_ticks(axes, "y", range(1, len(shown) + 2), ["All", *shown], fontsize=5.5)
         axes.axhline(1.5, color=style.FAINT, linewidth=0.5)
         axes.set(ylim=(0.3, len(shown) + 1.7))
         axes.set_xlabel(style.against(f"{style.label_text(scores.measure)} difference", baseline, 36, "from"))
@@ -96,21 +96,21 @@ def difference_boxes(
 def value_functions(
     scores: Scores | None = None, baseline: str | None = None, *, alpha: float = 1.0, axes: Axes | None = None
 ) -> Axes:
-    """The value of a difference d: v(d) = d, the linear v with its kink at 0, the smooth cubic and the monotone one.
+    """Value functions of a difference d: v(d) = d, the linear one with a kink at 0, the smooth cubic, the monotone one.
 
-    The smooth one is fitted to the five points drawn (its intercept is then dropped, so it passes near them), the
-    monotone one passes through them; the second and the fourth are fences. If no increasing cubic exists for this
-    alpha, only the others are drawn and the plot says so. Benham, Moffat and Culpepper, ECIR 2020, figure 2, with
+    The smooth function is fitted to the five points drawn; without its intercept, it passes near them. The monotone
+    function passes through them. The second and the fourth point are the fences. If no increasing cubic exists for this
+    alpha, the plot says so and shows only the others. Benham, Moffat and Culpepper, ECIR 2020, figure 2, with
     `Monotone` added.
 
     Parameters
     ----------
     scores, baseline
-        The scores whose differences from the baseline give the fences; without them they are the paper's.
+        The scores and the baseline whose differences give the fences; by default the fences are those of the paper.
     alpha
         Risk sensitivity.
     axes
-        Where to draw; a new figure if None.
+        Where to draw; by default a new figure.
 
     Returns
     -------

@@ -78,7 +78,7 @@ def correlation_map(
         axes.set_ylabel(f"{style.measure_label('urisk')} at α = {alpha:g}")
         partial = partial_correlation(found["correlation"], found["urisk"], found["mean"])
         axes.set_title(f"partial correlation, given the mean: {partial:.2f}", loc="left")
-        named = corners(names, points) if label is None else style.to_name(names, np.zeros(len(names)), label)
+        named = corners(names, points) if label is None else style.names_to_show(names, np.zeros(len(names)), label)
         style.label_points(axes, points, names, [names.index(name) for name in named])
     return axes
 
