@@ -37,10 +37,12 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     (' (did you mean indriCASP?)', '')
     >>> did_you_mean("--base", ["--bayes", "--baseline"]), did_you_mean("--candidate", ["--duplicates"])
     (' (did you mean --baseline?)', '')
+    >>> did_you_mean("runs/BM25.run", ["BM25", "dense"])
+    ' (did you mean BM25?)'
     """
     from difflib import get_close_matches
 
-    wanted = str(name).lower().lstrip("-")
+    wanted = str(name).lower().lstrip("-").rpartition("/")[2]  # the path of a run, instead of its name
     names = {str(other).lower().lstrip("-"): str(other) for other in known}
     longer = [other for other in names if wanted and other.startswith(wanted)]
     near = sorted(longer, key=len)[:1] or get_close_matches(wanted, names, n=1)

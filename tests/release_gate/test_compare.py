@@ -66,7 +66,7 @@ def test_compare_gate_report_and_judge_agree_in_words(
          "got worse, 2 of them by more than a fifth"),
         ((4, 0.5, 0.5, 2, 2, 0, 0), "is as good as old on average (RR 0.5000 → 0.5000, +0.0000), and 2 of 4 queries "
          "got worse, none of them by more than a fifth"),
-        ((4, 0.5, 0.5, 0, 0, 4, 0), "scores as old on all of 4 queries"),
+        ((4, 0.5, 0.5, 0, 0, 4, 0), "has the scores of old on all 4 queries"),
         ((4, 0.5, 0.6, 4, 0, 0, 0), "+0.1000), and no query got worse"),
         ((4, 0.5, 0.4, 1, 3, 0, 3), "3 of 4 queries got worse, all of them by more than a fifth"),
         ((4, 0.5, 0.6, 3, 1, 0, 1), "1 of 4 queries got worse, by more than a fifth"),

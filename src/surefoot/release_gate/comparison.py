@@ -321,7 +321,7 @@ class Comparison:
         """Equal scores: a pass, unless they are 0 or 1 and the rankings may differ."""
         many = counted(len(self.pair.topics), "query")
         verdict: Verdict = "pass"
-        sentence = f"Nothing changed: {self.candidate} scores as {self.baseline} on all of {many}."
+        sentence = f"Nothing changed: {self.candidate} has the scores of {self.baseline} on all {many}."
         if self._is_same_ranking:
             sentence = f"Nothing changed: {self.candidate} ranks the same documents as {self.baseline} for {many}."
         elif self.pair.is_binary:

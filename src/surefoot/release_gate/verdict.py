@@ -68,7 +68,7 @@ class Change:
         """
         moved, queries = self.candidate_mean - self.baseline_mean, counted(self.topics, "query")
         if self.ties == self.topics:
-            return f"scores as {self.baseline} on all of {queries} ({self.measure} {self.baseline_mean:.4f})"
+            return f"has the scores of {self.baseline} on all {queries} ({self.measure} {self.baseline_mean:.4f})"
         word = "is as good as" if abs(moved) < SHOWN else "is better than" if moved > 0 else "is worse than"
         unsure = ", which may be noise" if noise and abs(moved) >= SHOWN else ""
         means = f"{self.measure} {self.baseline_mean:.4f} → {self.candidate_mean:.4f}, {moved:+z.4f}{unsure}"
