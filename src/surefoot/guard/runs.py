@@ -86,14 +86,14 @@ class RunPair:
         return cls(baseline, candidate, documents, pair)
 
     def run_by(self, scores: FloatArray, name: str) -> Run:
-        """The run in which each topic's documents are ranked by these scores, without those of minus infinity.
+        """The run in which each topic's documents are ranked by these scores; minus infinity is left out.
 
         Ties are in the order of the rows.
         """
         return self.run_of(Scored(scores, self.pair.bounds).order, scores, name)
 
     def run_of(self, ranked: IntArray, scores: FloatArray, name: str) -> Run:
-        """The run of these rows, the best of each topic first, without those of minus infinity."""
+        """The run of these rows, best first within each topic; scores of minus infinity are left out."""
         order = ranked[scores[ranked] > -np.inf]
         topic = np.searchsorted(self.pair.bounds, order, side="right") - 1
         bounds = np.concatenate([[0], np.cumsum(np.bincount(topic, minlength=len(self.topics)))])

@@ -213,7 +213,7 @@ def tree_blocks(text: str) -> Iterator[dict[str, str]]:
 
 
 def tree_arrays(fields: Mapping[str, str]) -> dict[str, tuple[Any, ...]]:
-    """The fields of `Tree`, from those of a tree of LightGBM. A tree without a split has one leaf."""
+    """The fields of `Tree`, read from a LightGBM tree. A tree without a split has one leaf."""
     names = {"split_feature": int, "threshold": float, "left_child": int, "right_child": int, "leaf_value": float}
     arrays = (tuple(map(kind, fields.get(name, "").split())) for name, kind in names.items())
     return dict(zip(Tree.__dataclass_fields__, arrays, strict=True))

@@ -264,7 +264,7 @@ def judge_again(
     others: DrawnAssessors,
     random: np.random.Generator,
 ) -> tuple[IntArray, IntArray]:
-    """The grades of another assessor (n × documents), and counts of those of the rest (n × levels)."""
+    """The grades of another assessor (n × documents), and grade counts of the other documents (n × levels)."""
     n, levels = len(grades), max(others.levels, own.rest.size)
     traits = others.on_topic(float(model.effects[topic]), random)
     tilt = traits.tilt(model.excess(topic, own.codes, grades, shared), model.profiles(topic, own.codes))

@@ -280,7 +280,7 @@ class JudgedPair:
         return [ids[code] for code in self.topics[topic].codes.tolist()]
 
     def values(self, own: TopicPair, grades: IntArray, rest: IntArray) -> FloatArray:
-        """The measure of candidate and baseline under each of some assignments of grades to the documents of a topic.
+        """The measure of candidate and baseline on a topic, under each of several assignments of grades.
 
         ``grades[assignment, document]`` are those of the topic's documents; ``rest[assignment, grade]`` counts the
         other judged documents of each grade.

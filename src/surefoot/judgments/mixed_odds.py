@@ -16,7 +16,7 @@ MOST_STEPS = 30
 DEGREES = 4
 """Degrees of freedom of drawn shared parameters: variances are estimates, and the form is an assumption."""
 WEAK = 0.1
-"""The precision of the prior of coefficients that have no variance of their own."""
+"""The prior precision of coefficients without a variance of their own."""
 FIXED = 1e9
 """The weight of a prior that no data can move."""
 

@@ -288,8 +288,8 @@ class TrainingRun(Run):
     def after_iteration(self, trees: int, text: Callable[[int], str]) -> bool:
         """Record an iteration, and save a checkpoint if it is time; returns whether to stop.
 
-        Its measures are those of the last ranking of the validation queries, or else of the training queries. ``text``
-        gives the model's first trees.
+        It has the measures of the last ranking of the validation queries or, without any, of the training queries.
+        ``text`` gives the model's first trees.
         """
         stop = self.history.append(self._measures or self.objective.training_measures(), trees)
         self._text = text

@@ -94,7 +94,7 @@ class PairOptions:
 
     @property
     def of_risk(self) -> Self | None:
-        """The options with the metric of the risk in place of that of the reward; None if they are the same."""
+        """The options with the risk's metric in place of the reward's; None if the two are the same."""
         if self.risk_metric in (None, self.metric):
             return None
         gains = self.label_gain if self.risk_metric == "ndcg" else None

@@ -38,7 +38,7 @@ from surefoot.scores import Missing, Scores
 from surefoot.stats.repeats import spread_of_trials
 
 CHECKERS: dict[str, type[Checker]] = {"seen": SeenChecker, "strict": StrictChecker, "sequential": SequentialChecker}
-"""The checker of the sample rules of each tier of evidence."""
+"""The checkers of sample rules, by tier of evidence."""
 
 AGREEMENT = 0.9
 """Where language models graded documents, a verdict stands if this share of the draws agrees on it."""

@@ -1,4 +1,4 @@
-"""The options of a gate: those of surefoot.toml, overridden by those of the command line."""
+"""The options of a gate: from surefoot.toml, overridden by the command line."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class GateOptions:
         return found
 
     def _collection(self) -> dict[str, str]:
-        """Digests of the files of judgments and queries, or of the name of a collection of ir_datasets."""
+        """Digests of judgments and queries: of the files, or of the name of an ir_datasets collection."""
         files = {"qrels": self.qrels, "queries": self.queries}
         if STDIN in files.values():
             raise SurefootError(

@@ -63,7 +63,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Contrasts:
-    """The contrasts of the mean loss and of the tail (see `tail_of`) of a pair."""
+    """The contrasts of a pair: of its mean loss, and of its tail (see `tail_of`)."""
 
     mean: Contrast
     tail: Contrast

@@ -130,7 +130,7 @@ class QueryNDCG:
         return self._bounds.size - 1
 
     def select(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The rows of these queries, in their order, of a column of the whole set."""
+        """A column of the whole set, restricted to the rows of these queries, in their order."""
         return column[self._rows]
 
     def select_queries(self, values: npt.NDArray[Any] | None) -> npt.NDArray[Any]:

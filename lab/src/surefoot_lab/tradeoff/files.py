@@ -24,7 +24,7 @@ from surefoot_lab.tradeoff.sweep import QueryScores, Sweep
 SEARCH = "search.json"
 CARD, TEST, TRAIN, CHURN, FEATURE = "tradeoff.json", "scores.csv", "train-scores.csv", "churn.csv", "feature.csv"
 DISAGREEMENT, VALID = "disagreement.csv", "valid-"
-"""The tables of the validation queries have the names of those of the test queries, after a prefix."""
+"""Tables of validation queries have the names of the test queries' tables after a prefix."""
 
 
 def write_sweep(sweep: Sweep, folder: PathLike) -> None:

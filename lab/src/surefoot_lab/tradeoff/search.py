@@ -41,7 +41,7 @@ SEARCHED = {
 class SearchOptions:
     """How many trials to train, over which alphas, and how much effectiveness the recommendation may give up.
 
-    ``n_resamples`` is that of the bootstrap intervals, ``seed`` that of the search and of the bootstrap.
+    ``n_resamples`` is for the bootstrap intervals, ``seed`` for the search and the bootstrap.
     """
 
     trials: int

@@ -18,7 +18,7 @@ class Engine(Protocol):
     error: type[Exception]
     version: str
     learners: Sequence[str]
-    """The learners of an engine of another distribution, and the name of a model's file."""
+    """The learners of a registered engine, and the file name of its models."""
     model_file: str
     draws_by_key: bool
     """Whether queries and rows are drawn by the hash of their query's id, so that clusters draw the same."""
