@@ -397,7 +397,7 @@ def test_a_pipeline_is_searched_by_risk(name):
     measured = own.evaluate(scale.transform(X[held]), Y[held], QID[held], BM25)[name]
     sign = 1 if name == "urisk" else -1
     assert by_risk.cv_results_["split0_test_score"][1] == pytest.approx(sign * measured)
-    with pytest.raises(SurefootError, match="no risk measure 'risk' of a ranker; there are mean"):
+    with pytest.raises(SurefootError, match=r"ranker \(did you mean urisk\?\); there are mean"):
         risk_scorer("risk")
 
 

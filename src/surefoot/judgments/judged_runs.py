@@ -14,7 +14,7 @@ from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.effectiveness.measures import NATIVE, UNJUDGED, Formula, Measure, parse_measure
 from surefoot.effectiveness.scoring import Runs, look_up, refuse_high_grades
 from surefoot.effectiveness.sources import ScoredRuns, load_judgments, sources_of
-from surefoot.errors import InputError, SurefootError, listed
+from surefoot.errors import InputError, SurefootError, did_you_mean, listed
 from surefoot.io.document_lists import Duplicates, Qrels, Run
 from surefoot.io.trec import Names
 from surefoot.native import kernel
@@ -153,7 +153,7 @@ class JudgedRuns:
         depth = max(min(chosen.cutoff, DEEPEST), POOL)
         loaded = (source.load(names, duplicates) for source in sources_of(runs))
         rankings = {run.name: Ranking.of(run, judged, depth) for run in loaded}
-        return cls(chosen, judged, dict(sorted(rankings.items())), models)  # models and draws go by position
+        return cls(chosen, judged, dict(sorted(rankings.items())), models)  # models and draws depend on the order
 
     @classmethod
     def of(cls, scores: Scores) -> JudgedRuns:
@@ -211,7 +211,9 @@ class JudgedRuns:
     def ranking(self, name: str) -> Ranking:
         """The ranking of a run."""
         if name not in self.rankings:
-            raise SurefootError(f"no run {name!r}; there are {listed(self.rankings)}")
+            raise SurefootError(
+                f"no run {name!r}{did_you_mean(name, self.rankings)}; there are {listed(self.rankings)}"
+            )
         return self.rankings[name]
 
     def judged(self, name: str) -> FloatArray:

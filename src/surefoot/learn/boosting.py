@@ -103,7 +103,7 @@ class RiskObjective:
             raise SurefootError(
                 f"objective {self.objective.name} needs baselines that score 0 or more on every query; got {lowest:g}"
             )
-        self.risk: tuple[LambdaGradients, FloatArray] | None = None  # if it is taken in another metric than the reward
+        self.risk: tuple[LambdaGradients, FloatArray] | None = None  # only if risk and reward have different metrics
         if (risk := self.pairs.of_risk) is not None:
             of_risk = risk.trained_metric.bind(data.labels, data.bounds, risk.empty)
             self.risk = LambdaGradients(of_risk, risk.loop, self.n_jobs), baselines.values(of_risk)

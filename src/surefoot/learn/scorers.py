@@ -7,7 +7,7 @@ from typing import Any
 from sklearn import get_config
 from sklearn.metrics._scorer import _BaseScorer
 
-from surefoot.errors import SurefootError
+from surefoot.errors import SurefootError, did_you_mean
 from surefoot.learn.validation import validation_measures
 from surefoot.risk import measures as m
 
@@ -57,5 +57,6 @@ def risk_scorer(name: str = "urisk", baseline: Any = None) -> RiskScorer:
     """
     known = validation_measures(m.URISK)
     if name not in known:
-        raise SurefootError(f"no risk measure {name!r} of a ranker; there are {', '.join(known)}")
+        hint = did_you_mean(name, known)
+        raise SurefootError(f"no risk measure {name!r} of a ranker{hint}; there are {', '.join(known)}")
     return RiskScorer(name, baseline)

@@ -98,7 +98,9 @@ def check_rules(parts: Sequence[Scores], rules: Rules) -> None:
     for part in parts if "protected" not in rules.off else ():
         absent = [topic for topic in rules.protected if topic not in part.topics]
         if absent:
-            raise SurefootError(f"no score for the protected queries {listed(absent)}; a query must not vanish unseen")
+            raise SurefootError(
+                f"no score for the protected queries {listed(absent)}; each protected query needs a score"
+            )
 
 
 def gate_all(
@@ -173,8 +175,8 @@ def _validate(scores: Scores, baseline: str, candidate: str, rules: Rules) -> No
     change = float(np.abs(scores[candidate] - scores.baseline(baseline)).max())
     if change > rules.largest_change + SLACK:
         raise SurefootError(
-            f"a query changed by {change:g} in {scores.measure}, more than the {rules.largest_change:g} that is taken "
-            "for possible; give the range of the measure by --largest-change (largest_change)"
+            f"a query changed by {change:g} in {scores.measure}, but the gate assumes changes of at most "
+            f"{rules.largest_change:g}; set --largest-change (largest_change) to the range of the measure"
         )
 
 

@@ -169,7 +169,7 @@ def fixed_capital(x: FloatArray, mean: npt.ArrayLike, error: float) -> FloatArra
         raise SurefootError("the hypothetical mean must lie between 0 and 1")
     size = x.shape[-1]
     steps = np.arange(2.0, size + 2)
-    running = (np.cumsum(x, axis=-1) + means) / steps  # the prior observation is what the hypothesis says
+    running = (np.cumsum(x, axis=-1) + means) / steps  # the prior observation is the hypothetical mean
     variance = (np.cumsum((x - running) ** 2, axis=-1) + means / 4) / steps
     before = np.concatenate([np.broadcast_to(means / 4, (*variance.shape[:-1], 1)), variance[..., :-1]], axis=-1)
     stake = np.minimum(np.sqrt(2 * np.log(1 / error) / (size * before)), LARGEST_STAKE / (1 - means))

@@ -16,7 +16,7 @@ import numpy as np
 
 from surefoot._process import generator
 from surefoot._typing import FloatArray
-from surefoot.errors import SurefootError, counted, listed
+from surefoot.errors import SurefootError, counted, did_you_mean, listed
 from surefoot.risk.distributions import beta_quantile, normal_cdf, probit
 from surefoot.scores import Scores
 from surefoot.stats.ranks import average_ranks
@@ -202,7 +202,8 @@ class Simulator:
 
     def _row(self, system: str) -> int:
         if system not in self.systems:
-            raise SurefootError(f"no system {system!r} to simulate; there are {', '.join(self.systems)}")
+            hint = did_you_mean(system, self.systems)
+            raise SurefootError(f"no system {system!r} to simulate{hint}; there are {listed(self.systems)}")
         return self.systems.index(system)
 
 

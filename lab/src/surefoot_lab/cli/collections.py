@@ -50,7 +50,7 @@ def run_demo(arguments: argparse.Namespace) -> int:
         page = files.directory / "report.html"
         candidate = candidate_of(scores, BASELINE)
         rankings = Rankings.read(files.runs.values(), files.qrels, files.documents)
-        rules = {"alpha": 1}  # as the story weighs losses
+        rules = {"alpha": 1}  # as in the commentary
         made = report(scores, BASELINE, candidate=candidate, queries=task.queries, rankings=rankings, rules=rules)
         write_text(page, made)
     print("\n".join(commentary(scores, task.queries, files, BASELINE, _program())))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import surefoot_lab
 from surefoot.cli.figure import ALPHA, DRAWN, LABEL, NEEDED, ONE, RESAMPLING, Figure, figure_of_scores
 from surefoot.cli.options import Option, names, numbers, option
-from surefoot.errors import SurefootError
+from surefoot.errors import SurefootError, did_you_mean
 
 if TYPE_CHECKING:
     from surefoot_lab.tradeoff.search import Choice
@@ -52,7 +52,7 @@ def _preset(arguments: Namespace) -> str:
 
     name: str = arguments.figure
     if name not in PRESETS:
-        raise SurefootError(f"no figure {name!r}; there are {', '.join(PRESETS)}")
+        raise SurefootError(f"no figure {name!r}{did_you_mean(name, PRESETS)}; there are {', '.join(PRESETS)}")
     return name
 
 

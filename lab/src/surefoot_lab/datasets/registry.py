@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from surefoot.errors import SurefootError
+from surefoot.errors import SurefootError, did_you_mean
 from surefoot.io.small_files import read_toml
 
 REGISTRY = Path(__file__).with_name("collections.toml")
@@ -88,7 +88,7 @@ def collection(name: str) -> Collection:
     """
     known = {each.name: each for each in collections()}
     if name not in known:
-        raise SurefootError(f"no collection {name!r}; there are {', '.join(known)}")
+        raise SurefootError(f"no collection {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}")
     return known[name]
 
 

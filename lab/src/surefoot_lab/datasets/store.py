@@ -82,7 +82,7 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
         return found
     if wanted.ask:
         raise SurefootError(
-            f"{name} is given out by its owner, against an agreement: ask at {wanted.page} and put it in a folder "
+            f"the owner of {name} distributes it under an agreement: ask at {wanted.page}, and put it in the folder "
             f"{name} below the folder that SUREFOOT_DATA names"
         )
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefoot._typing import PathLike
-from surefoot.errors import InputError, SurefootError, choose, listed
+from surefoot.errors import InputError, SurefootError, choose, did_you_mean, listed
 from surefoot.io.small_files import read_toml
 from surefoot_lab.experiments.tables import LABELS, MEASURES
 
@@ -272,7 +272,8 @@ def load_plan(name: str) -> Plan:
     if name in PROTOCOLS:
         return PROTOCOLS[name]
     if Path(name).suffix != ".toml":
-        raise SurefootError(f"no experiment {name!r}; there are {', '.join(PROTOCOLS)}, or name a .toml file")
+        hint = did_you_mean(name, PROTOCOLS)
+        raise SurefootError(f"no experiment {name!r}{hint}; there are {', '.join(PROTOCOLS)}, or name a .toml file")
     return read_plan(name)
 
 

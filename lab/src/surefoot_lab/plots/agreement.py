@@ -153,7 +153,7 @@ def _agreement_of_values(scores: Scores, baseline: str, alpha: float) -> tuple[R
     """The agreement of linear and smooth values, or of linear and monotone ones where smooth ones are undefined."""
     try:
         return value_agreement(scores, baseline, alpha), "smooth"
-    except SurefootError:  # any other error comes again
+    except SurefootError:  # monotone values raise any other error again
         return value_agreement(scores, baseline, alpha, value="monotone"), "monotone"
 
 

@@ -15,7 +15,7 @@ from statistics import median_low
 from typing import Any
 
 from surefoot._typing import PathLike
-from surefoot.errors import SurefootError
+from surefoot.errors import SurefootError, did_you_mean
 from surefoot.results import Column, Result, signature
 from surefoot.scores import Scores
 from surefoot_lab.reproduce import arithmetic, claims, ecir2014, ecir2020, learned, risk_task, sigir2014, sigir2016
@@ -248,7 +248,8 @@ def reproduce(
     chosen = list(tables) or list(TABLES)
     unknown = [name for name in chosen if name not in TABLES]
     if unknown:
-        raise SurefootError(f"no table {unknown[0]!r}; there are {', '.join(TABLES)}")
+        hint = did_you_mean(unknown[0], TABLES)
+        raise SurefootError(f"no table {unknown[0]!r}{hint}; there are {', '.join(TABLES)}")
     evidence = Evidence(scores, read_experiments(experiments))
     cells = {name: TABLES[name].cells(evidence) for name in chosen}
     every = [(name, cell) for name, own in cells.items() for cell in own]

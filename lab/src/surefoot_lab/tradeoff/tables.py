@@ -170,7 +170,7 @@ def threshold_table(folds: Sequence[Sweep], bootstrap: BootstrapMethod | None = 
     """
     bootstrap, first = bootstrap or BootstrapMethod(), folds[0]
     rows = [_row(folds, alpha, model, bootstrap) for alpha, model in zip(first.alphas, first.models, strict=True)]
-    assert first.feature is not None  # _row has said so
+    assert first.feature is not None  # _row has checked it
     stated = signature(
         "thresholds", measure=first.test.measure, objective=first.objective, baseline=first.baseline,
         select=first.feature.systems[0], folds=len(folds), topics=sum(len(fold.test.topics) for fold in folds),
