@@ -240,7 +240,7 @@ def test_what_is_wrong_is_said_before_any_training(
     small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for words, message in (
-        (["sigir2015"], "no experiment 'sigir2015' (did you mean sigir2016?); there are sigir2012, sigir2014, sigir2016,"),
+        (["sigir2015"], "no experiment 'sigir2015' (did you mean sigir2016?); there are sigir2012, sigir2014,"),
         (["sigir2016"], "no data: name mq2008"),
         (["sigir2016", "--data", str(small)], "no baseline is known for all.txt; name one, such as feature:25"),
         (["sigir2016", "--data", str(small), "--baseline", "feature:99"], "no feature 99"),
