@@ -340,7 +340,7 @@ def test_names_of_points_do_not_overlap() -> None:
         (lambda: surefoot.plots.alpha_curves(SCORES, "a", of="nonsense"), "of must be one of"),
         (lambda: surefoot.plots.alpha_curves(SCORES, "a", alpha=[1]), "needs a range"),
         (lambda: surefoot.plots.alpha_curves(SCORES, "a", label=["nobody"]), "can't name nobody"),
-        (lambda: surefoot.plots.alpha_curves(evaluate(SCORES, "a", 1)), "two alphas or more"),
+        (lambda: surefoot.plots.alpha_curves(evaluate(SCORES, "a", 1)), "two or more alphas"),
         (lambda: surefoot.plots.topic_bars(SCORES, "a", "a"), "T_J is undefined"),
         (lambda: surefoot.plots.topic_bars(SCORES, "b", "a", alpha=range(9)), "up to 5 alphas"),
         (lambda: surefoot.plots.cross_map(scores_of([f"s{n}" for n in range(81)])), "can show 80 systems, not 81"),
