@@ -133,7 +133,7 @@ def test_sizes_may_be_longer_or_belong_to_a_struct_in_it(monkeypatch):
     assert words[5:].view(np.float64).tolist() == [0.5]
     with pytest.raises(ValueError, match="sizes differ"):
         layout.pack([bounds, codes, topic_of[:2], 0.5])
-    assert layout.complaint([bounds, codes, topic_of[:2], 0.5]).startswith("sizes differ: run.bounds [run.topics + 1]")
+    assert layout.problem([bounds, codes, topic_of[:2], 0.5]).startswith("sizes differ: run.bounds [run.topics + 1]")
     with pytest.raises(ValueError, match="sizes differ"):
         layout.pack([bounds[:0], codes, topic_of, 0.5])
 

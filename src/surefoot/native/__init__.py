@@ -13,9 +13,9 @@ To add a kernel, say ``scale``:
 
 2. Define it in the C file that it belongs to: ``SF_KERNEL(scale) { ... a->out[i] = a->factor * a->x[i]; ... }``. It
    returns an integer. ``SF_OUT_OF_RANGE`` raises an IndexError: check each index and count that comes from an array.
-3. Call it: ``scale = kernel("scale")`` at the top of a module, then ``scale(x, out, 2.0)``. The order of arguments is
-   that of the fields. Sizes are left out: they come from the shapes, and are checked. A field that is a struct takes a
-   tuple of its fields, usually a NamedTuple; an array of structs is made by `records`.
+3. Call it: ``scale = kernel("scale")`` at the top of a module, then ``scale(x, out, 2.0)``. Arguments are in the order
+   of the fields, without the sizes: these come from the shapes, and are checked. A field that is a struct takes a tuple
+   of its fields, usually a NamedTuple; `records` makes an array of structs.
 
 A source tree compiles the library on the first call after a change (`surefoot.native.build`).
 """
@@ -40,7 +40,7 @@ FOLDER = Path(__file__).parent
 LEVELS = ("base", "v3")
 OUT_OF_RANGE = -(1 << 63)
 RELEASED = (1 << 25) - (1 << 13)
-"""Bytes of a block just below 32 MiB: glibc keeps freed memory up to twice the largest such block that was released."""
+"""Bytes of a block just below 32 MiB: once it is freed, glibc keeps freed memory of up to twice its size."""
 TYPES = {
     "bool": "?",
     "uint8_t": "u1",
@@ -52,14 +52,14 @@ TYPES = {
     "double": "f8",
 }
 WORDS = {"int64_t": "q", "double": "d"}
-_NOTHING: Any = ctypes.c_char * 0
+_NO_BYTES: Any = ctypes.c_char * 0
 _lock = Lock()
 
 
 class Field(NamedTuple):
-    """A word of a kernel's arguments: a number, a choice by its name, the address of an array, or a size.
+    """A word of a kernel's arguments: a number, a named choice, the address of an array, or a size.
 
-    ``shape`` holds for each axis the name of its size, and how much longer than that it is.
+    ``shape`` has, for each axis, the name of a size and a number to add to it.
     """
 
     name: str
@@ -76,8 +76,8 @@ class Field(NamedTuple):
         axes = (f"{name} + {more}" if name and more else name or str(more) for name, more in self.shape)
         return f"[{', '.join(axes)}]"
 
-    def complaint(self, value: Any) -> str | None:
-        """What is wrong with a value, but for the lengths of its axes; None if nothing is."""
+    def problem(self, value: Any) -> str | None:
+        """The problem with a value, except the lengths of its axes; None if it is valid."""
         if self.choices is not None:
             expected, right = f"one of {', '.join(self.choices)}", value in self.choices
         elif self.dtype is None:
@@ -93,13 +93,14 @@ class Field(NamedTuple):
 
 
 class Layout:
-    """How the arguments of a kernel are checked and packed into its struct."""
+    """The declared fields of a kernel; checks arguments and packs them into its struct."""
 
     def __init__(self, fields: Iterable[Field]) -> None:
         words = list(fields)
         self.inputs = [field for field in words if not field.is_size]
         axes = [axis for field in self.inputs for axis in field.shape]
-        names = [name for name, _ in axes] + ["", ""]  # a fixed length is so much more than 0, which is put last, twice
+        # A fixed length n is declared as 0 + n. The size 0 is last, and twice, so that itemgetter returns a tuple.
+        names = [name for name, _ in axes] + ["", ""]
         where = {field.name: index for index, field in enumerate(self.inputs)}
         where |= {name: len(self.inputs) + names.index(name) for name in names}
         self._more = [more for _, more in axes] + [0, 0]
@@ -108,7 +109,7 @@ class Layout:
         self._struct = struct.Struct("=" + "".join(field.word for field in words))
 
     def pack(self, values: Iterable[Any]) -> bytes:
-        """The struct of the values; an error of any kind if they are not as declared."""
+        """The struct of the values; raises some error if they are not as declared."""
         words: list[Any] = []
         lengths: list[int] = []
         for field, value in zip(self.inputs, values, strict=True):
@@ -118,7 +119,7 @@ class Layout:
             if value.dtype != field.dtype or value.ndim != len(field.shape):
                 raise TypeError
             if value.flags.carray:  # C-contiguous, aligned and writable: faster than value.ctypes
-                words.append(ctypes.addressof(_NOTHING.from_buffer(value)))
+                words.append(ctypes.addressof(_NO_BYTES.from_buffer(value)))
             elif field.is_const and value.flags.c_contiguous and value.flags.aligned:
                 words.append(value.ctypes.data)
             else:
@@ -129,14 +130,14 @@ class Layout:
             raise ValueError("sizes differ")
         return self._struct.pack(*self._order((*words, *sizes)))
 
-    def complaint(self, values: list[Any]) -> str:
-        """Why values can't be packed."""
+    def problem(self, values: list[Any]) -> str:
+        """The reason why values can't be packed."""
         if len(values) != len(self.inputs):
             return f"takes {len(self.inputs)} arguments ({', '.join(field.name for field in self.inputs)})"
         pairs = [*zip(self.inputs, values, strict=True)]
         shapes = (f"{field.name} {field.axes} = {list(np.shape(value))}" for field, value in pairs if field.shape)
         return next(
-            filter(None, (field.complaint(value) for field, value in pairs)), f"sizes differ: {', '.join(shapes)}"
+            filter(None, (field.problem(value) for field, value in pairs)), f"sizes differ: {', '.join(shapes)}"
         )
 
 
@@ -153,7 +154,7 @@ class Kernel:
         return f"kernel({self.name!r})"
 
     def __call__(self, *arguments: Any) -> int:
-        """Call the kernel; returns what it returns."""
+        """Call the kernel, and return its integer."""
         returned: int = self._function(self.pack(arguments))
         if returned == OUT_OF_RANGE:
             raise IndexError(f"{self.name}: an index or a count in its arrays is out of range")
@@ -164,7 +165,7 @@ class Kernel:
         try:
             return self.layout.pack(_leaves(arguments))
         except (AttributeError, KeyError, TypeError, ValueError, struct.error) as error:
-            raise TypeError(f"{self.name}: {self.layout.complaint([*_leaves(arguments)])}") from error
+            raise TypeError(f"{self.name}: {self.layout.problem([*_leaves(arguments)])}") from error
 
     @cached_property
     def layout(self) -> Layout:
@@ -180,17 +181,17 @@ class Kernel:
 
 @cache
 def kernel(name: str, level: str | None = None) -> Kernel:
-    """The kernel of a name, for the processor's level unless one is named; the library is loaded on its first call."""
+    """The kernel of a name, for the level of the processor unless one is given; its first call loads the library."""
     return Kernel(name, level)
 
 
 def records(name: str, rows: Iterable[tuple[Any, ...]]) -> np.ndarray[Any, Any]:
-    """An array of structs, of the fields of each."""
+    """An array of structs, from the fields of each."""
     return np.frombuffer(bytearray().join(map(kernel(name).pack, rows)), _dtype(f"struct {name}"))
 
 
 def _leaves(arguments: Iterable[Any]) -> Iterator[Any]:
-    """The arguments, those in tuples one by one."""
+    """The arguments, with tuples flattened."""
     for argument in arguments:
         if isinstance(argument, tuple):
             yield from _leaves(argument)
@@ -221,7 +222,7 @@ def _declarations() -> tuple[dict[str, str], dict[str, dict[str, int]]]:
 
 
 def _fields(name: str, prefix: str = "") -> Iterator[Field]:
-    """The fields of a struct, those of structs in it one by one."""
+    """The fields of a struct, with nested structs flattened."""
     structs, enums = _declarations()
     sizes = set(re.findall(r"\w+", " ".join(re.findall(r"SIZE\((.*?)\)", structs[name]))))
     for const, kind, words, note in re.findall(
@@ -238,13 +239,13 @@ def _fields(name: str, prefix: str = "") -> Iterator[Field]:
 
 
 def _dtype(kind: str) -> np.dtype[Any]:
-    """The type of an array's elements; that of structs, which consist of words, is their size."""
+    """The type of the elements of an array; structs consist of words, so their type is their size in bytes."""
     fields = _fields(kind.removeprefix("struct ")) if kind.startswith("struct ") else ()
     return np.dtype(TYPES.get(kind) or f"V{8 * len(list(fields))}")
 
 
 def _axis(text: str, prefix: str) -> tuple[str, int]:
-    """The name of an axis' size, and how much longer it is: of ``topics``, ``topics + 1`` or ``2``."""
+    """The name of the size of an axis, and the number added to it, from ``topics``, ``topics + 1`` or ``2``."""
     if text.isdigit():
         return "", int(text)
     name, _, more = text.partition(" + ")
@@ -264,14 +265,14 @@ def _library() -> ctypes.CDLL:
 
 @cache
 def _loaded() -> ctypes.CDLL:
-    """The library, compiled first if sources beside it are newer."""
+    """The library; compile it first if sources beside it are newer."""
     try:
         if (FOLDER / "build.py").exists():
             from surefoot.native import build
 
             if build.is_stale():
                 build.build()
-        np.empty(RELEASED, np.uint8)  # without it, page faults add a third to the time of parsing a run
+        np.empty(RELEASED, np.uint8)  # otherwise page faults add a third to the time of parsing a run
         return ctypes.CDLL(str(FOLDER / "libsurefoot.so"))
     except (OSError, RuntimeError) as error:
         raise SurefootError(f"the native library can't be loaded: {error}") from error

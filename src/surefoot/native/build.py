@@ -17,7 +17,7 @@ FLAGS = (
     "-std=gnu11 -O3 -fvisibility=hidden -ffp-contract=off -fno-math-errno -fno-trapping-math -Wall -Wextra -Wno-psabi"
 ).split()
 LEVELS = {"base": ("-march=x86-64", "-mcpu=x86_64"), "v3": ("-march=x86-64-v3", "-mcpu=x86_64_v3")}
-"""Levels of x86-64 processors, and the options of gcc and clang, and of zig; other processors have the first only."""
+"""Levels of x86-64 processors: the option of gcc and clang, and that of zig. Other processors have only the first."""
 
 
 def compiler() -> list[str]:

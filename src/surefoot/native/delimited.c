@@ -1,7 +1,7 @@
 /* Delimited text: rows of cells, one row on each line.
 
-   A cell that begins with a quote ends with the next one; its content may hold separators, but neither quotes nor line
-   ends. Python reads tables that have any. */
+   A cell that begins with a quote ends with the next quote; it may hold separators, but neither quotes nor line ends.
+   Python reads tables with such cells. */
 #include "tokens.h"
 
 enum { FINE, BAD_ROW, DOUBLED_QUOTE };
@@ -48,7 +48,7 @@ SF_INLINE void content_of(struct text text, int64_t *start, int64_t *end) {
     trim(text, start, end);
 }
 
-/* What is wrong with the quotes of a cell. */
+/* The problem with the quotes of a cell, or FINE. */
 SF_INLINE int64_t quote_problem(struct text text, int64_t start, int64_t end) {
     if (start == end || text.bytes[start] != '"') return FINE;
     const uint8_t *line_end = memchr(text.bytes + start, '\n', (size_t)(end - start));
@@ -59,9 +59,9 @@ SF_INLINE int64_t quote_problem(struct text text, int64_t start, int64_t end) {
     return behind == end || (behind + 1 == end && text.bytes[behind] == '\r') ? FINE : BAD_ROW;
 }
 
-/* Split the lines that are not blank, each into so many cells: fill in where the cells start, and their lengths.
+/* Split the lines that are not blank into cells: fill in the start and the length of each cell.
 
-   found is the number of rows, and the offset of the line where that stopped: a malformed one (BAD_ROW) or one with a
+   found is the number of rows, and the offset of the line that stopped it: a malformed line (BAD_ROW), or one with a
    quote that only Python can read (DOUBLED_QUOTE). */
 SF_KERNEL(split_rows) {
     struct text text = a->text;
@@ -98,7 +98,7 @@ SF_INLINE bool is_missing(struct text text, int64_t start, int64_t end) {
     return word == NA || word == NOT_A || word == NULL_ || word == NONE_ || (word == N_A && text.bytes[start + 1] == '/');
 }
 
-/* Fill in the numbers of cells: NaN where one is missing, minus NaN where Python has to parse it. */
+/* Fill in the numbers in cells: NaN for a missing one, minus NaN for one that only Python can parse. */
 SF_KERNEL(read_numbers) {
     const struct ranges *cells = &a->cells;
     for (int64_t cell = 0; cell < cells->count; cell++) {
@@ -111,7 +111,7 @@ SF_KERNEL(read_numbers) {
     return 0;
 }
 
-/* Take the white space around tokens off. */
+/* Remove the white space around tokens. */
 SF_KERNEL(trim_tokens) {
     struct text text = a->text;
     for (int64_t item = 0; item < a->count; item++) {

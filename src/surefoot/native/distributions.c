@@ -4,7 +4,7 @@
 #include "maths.h"
 #include "surefoot.h"
 
-static const double SMALLEST = 1e-300; /* instead of 0, by which a continued fraction must not be divided */
+static const double SMALLEST = 1e-300; /* replaces 0, by which a continued fraction must not divide */
 
 /* The probability that a normal variable is at most x. */
 SF_INLINE double normal_cdf(double x) { return 0.5 * erfc(-x * 0x1.6a09e667f3bcdp-1); }
@@ -17,7 +17,7 @@ SF_INLINE double logit(double p) {
     return p >= 0.3 && p <= 0.65 ? log1p(distance) - log1p(-distance) : log(p / (1.0 - p));
 }
 
-/* Gamma(a + 1/2) / Gamma(a): its series for large a (Tricomi and Erdélyi 1951); smaller ones are led up to it. */
+/* Gamma(a + 1/2) / Gamma(a): its series for large a (Tricomi and Erdélyi 1951), reached by recurrence for small a. */
 static double gamma_ratio(double a) {
     double factor = 1.0;
     for (; a < 30.0; a += 1.0) factor *= a / (a + 0.5);
@@ -69,7 +69,7 @@ static double log_ratio(double x, double mean, double difference) {
     return 2.0 * x < mean ? log(x / mean) : log1p(difference / mean);
 }
 
-/* log(x^a y^b / B(a, b)) for y = 1 - x: how far x is from the mean, which for large a and b keeps the digits. */
+/* log(x^a y^b / B(a, b)) for y = 1 - x, by the distance of x from the mean, which keeps the digits for large a, b. */
 static double log_beta_front(double a, double b, double x, double y) {
     double mean = a / (a + b), rest = b / (a + b), difference = x < y ? x - mean : rest - y;
     double deviance = a * log_ratio(x, mean, difference) + b * log_ratio(y, rest, -difference);

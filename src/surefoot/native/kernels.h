@@ -1,12 +1,11 @@
 /* The table of kernels: the arguments of each, which the C files and the binding (__init__.py) both read.
 
    A kernel NAME takes a pointer to its struct NAME. Python passes the fields in this order, without the sizes, which
-   the binding fills in: SIZE(rows, topics) is the shape of an array, and a field named rows its length. A kernel
+   the binding fills in: SIZE(rows, topics) is the shape of an array, and a field named rows has its length. A kernel
    overwrites arrays that are not const. A field is a pointer, int64_t, double, or a struct of such fields, for which
-   Python passes a tuple; its sizes are written as SIZE(run.topics) in other structs. An array of structs is made by
-   native.records. An int64_t ONE_OF(form) is passed as the word after form_ in that enum. Neighbours of one type and
-   shape are declared together. KERNELS(sample, mean, median) says that the kernels mean and median take a struct
-   sample. */
+   Python passes a tuple; other structs write its sizes as SIZE(run.topics). native.records makes an array of structs.
+   Python passes an int64_t ONE_OF(form) as the word after form_ in that enum. Neighbours of one type and shape are
+   declared together. KERNELS(sample, mean, median) says that the kernels mean and median take a struct sample. */
 #ifndef SUREFOOT_KERNELS_H
 #define SUREFOOT_KERNELS_H
 
@@ -54,7 +53,7 @@ struct measure_both {
     int64_t own_ranks, base_ranks, assignments, documents, levels, judged_room, ranked_room;
 };
 
-/* tokens.h: ids in the bytes of a text, where each starts, its length and its hash. */
+/* tokens.h: ids in the bytes of a text, by start, length and hash. */
 struct text {
     const uint8_t *bytes SIZE(size);
     int64_t size;
@@ -102,7 +101,7 @@ struct gather_tokens {
     int64_t room;
 };
 
-/* trec.c: documents in the order of the lines, with their scores or grades; runs of lines of one topic. */
+/* trec.c: documents in the order of their lines, with scores or grades; blocks of lines of one topic. */
 struct documents {
     int64_t *start SIZE(count);
     int32_t *length SIZE(count);
@@ -155,8 +154,8 @@ struct write_run {
     int64_t topics, head_bytes, tag_bytes, room;
 };
 
-/* letor.c: the problem of a line, where open is a value that Python has to parse; for each line its label, where its
-   features start and stop, how many there are, and its document id. */
+/* letor.c: problems of a line (open: a value that only Python can parse); for each line its label, the start, the stop
+   and the number of its features, and its document id. */
 enum problem { problem_none, problem_label, problem_query, problem_feature, problem_value, problem_twice, problem_open };
 
 struct rows {
@@ -191,8 +190,8 @@ struct read_features {
     int64_t matrix_rows, columns, bounds_size, room, open_room;
 };
 
-/* ranking.c: runs against qrels. topic_of is the index in the qrels of each topic of a run, or negative, and first is
-   where its grades begin. */
+/* ranking.c: runs against qrels. topic_of is the index in the qrels of each topic of a run, or negative; first is where
+   the grades of the topic begin. */
 struct look_up {
     struct tokens run;
     const int64_t *bounds SIZE(topics + 1);
@@ -300,10 +299,10 @@ struct line_dcg {
 enum metric { metric_ndcg, metric_map, metric_mrr, metric_err };
 enum weighing { weighing_factor, weighing_line, weighing_step, weighing_cubic, weighing_t, weighing_georisk };
 
-/* The documents of query q are the rows from bounds[q] to bounds[q + 1]; an order has, within these, offsets from the
-   first by rank. A gain is what a document contributes to its metric: for NDCG (2^label - 1) / ideal DCG; for AP and RR
-   whether it is relevant; for ERR the chance that it satisfies, (2^label - 1) / 2^highest label. The discount of a rank
-   is a float and its remainder. */
+/* The documents of query q are the rows from bounds[q] to bounds[q + 1]; an order has their offsets from the first, by
+   rank. A gain is the contribution of a document to its metric: for NDCG (2^label - 1) / ideal DCG; for AP and RR
+   whether it is relevant; for ERR the probability that it satisfies, (2^label - 1) / 2^highest label. The discount of a
+   rank is a float and its remainder. */
 struct query_set {
     const int64_t *bounds SIZE(count + 1);
     const double *gains SIZE(rows);

@@ -10,8 +10,8 @@
 #include "swaps.h"
 
 #define WIDEST 40.0 /* exponent on either side of the middle: a float holds e^80, where a pair has no gradient left */
-#define PAIRS 512   /* ranks are put together until they have so many pairs, to fill vectors on short lists too */
-#define STEP 8      /* weights are computed of a multiple of so many changes, zeros after the last */
+#define PAIRS 512   /* ranks are joined until they have this many pairs, to fill vectors on short lists too */
+#define STEP 8      /* weights are computed for a multiple of this many changes, padded with zeros */
 #define LANES 16    /* of a sum over pairs */
 
 typedef float f32x4 __attribute__((vector_size(16))), f32x1 __attribute__((vector_size(4)));
@@ -43,8 +43,8 @@ static double metric_of(const struct query_set *all, const struct query *query) 
     return total / (seen < 1.0 ? 1.0 : seen);
 }
 
-/* Rank the documents of the queries from first to end by score, descending, ties by row, but for those that are ranked
-   already; fill in their metrics. */
+/* Rank the documents of the queries from first to end by descending score, ties by row, unless they are ranked already;
+   fill in their metrics. */
 SF_KERNEL(rank_queries) {
     struct query query;
     if (a->first < 0 || a->end > a->queries.count) return SF_OUT_OF_RANGE;
@@ -56,9 +56,9 @@ SF_KERNEL(rank_queries) {
     return 0;
 }
 
-/* The documents of a query by rank; from the longest list's length on, those with gain once more. Scores and discounts
-   are each a float and its remainder. below says where the documents begin that the one at a rank is paired with,
-   relevant at which ranks those with gain are. */
+/* The documents of a query by rank; behind the length of the longest list, copies of those with gain. Scores and
+   discounts are each a float and its remainder. below[rank] is where the partners of the document at that rank begin;
+   relevant has the ranks of the documents with gain. */
 struct ranked {
     union {
         struct {
@@ -115,8 +115,8 @@ SF_INLINE int64_t partners(const struct ranked *d, int64_t rank) {
     return (d->below[rank] == rank + 1 ? d->size : d->copies + d->count) - d->below[rank];
 }
 
-/* Overwrite power of the partners with exponentials relative to the document above them, whose own is then 1. For score
-   differences so large that one exponential for each document can't hold them all. */
+/* Overwrite the powers of the partners with exponentials relative to the document above them, whose power is then 1: for
+   score differences that are too large for one exponential for each document. */
 static void relate(const struct ranked *d, int64_t rank, double sigmoid) {
     for (int64_t at = d->below[rank], end = at + partners(d, rank); at < end; at++) {
         float difference = (d->score[rank] - d->score[at]) + (d->score_rest[rank] - d->score_rest[at]);
@@ -258,8 +258,8 @@ SF_KERNEL(lambda_gradients) {
     return 0;
 }
 
-/* Fill in change and weight of the pairs of the queries from first to end: cells of query, rank, lower rank. For losses
-   of which others take the gradient. */
+/* Fill in change and weight of the pairs of the queries from first to end: cells of query, rank, lower rank. For loss
+   functions that another library differentiates. */
 SF_KERNEL(pair_weights) {
     const struct query_set *all = &a->queries;
     struct query query;

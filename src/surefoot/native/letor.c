@@ -134,7 +134,7 @@ struct pair {
     double value;
 };
 
-/* Whether a pair is as simple as 17:-0.471076, and if so its feature and value, without branches.
+/* Whether a pair is as short as 17:-0.471076, and if so its feature and value, without branches.
 
    Seven digits before and after the point make a mantissa below 2^53, so that one division rounds as Python does. */
 SF_INLINE bool short_pair(struct text text, int64_t at, struct pair *pair) {
@@ -193,7 +193,7 @@ static bool sort_pairs(int32_t *indices, float *values, int64_t count) {
     return false;
 }
 
-/* Read the pairs of a line into indices and values, which have room for so many; returns the problem.
+/* Read the pairs of a line into indices and values, which have room for all; returns the problem.
 
    Adds to the number of open pairs; count becomes the number of pairs, and where the offset of the problem. */
 static __attribute__((noinline)) int64_t read_pairs(const struct read_features *a, int64_t row, int32_t *indices,
@@ -231,9 +231,11 @@ static __attribute__((noinline)) int64_t read_pairs(const struct read_features *
 
 /* Fill in the features of the rows from row to end.
 
-   The pairs are those of a sparse matrix; or they have room for one line and no bounds, and are copied from there to
-   the matrix. Stops when the open values might not fit, to be continued. found is the row reached, the number of open
-   values, the lowest and highest column, and the offset of the problem that is returned. */
+   The pairs are those of a sparse matrix; or they have room for one line and no bounds, and are copied to the dense
+   matrix. Stops if the open values might not fit; the caller then continues from the row reached.
+
+   found is the row reached, the number of open values, the lowest and highest column, and the offset of the problem that
+   is returned. */
 SF_KERNEL(read_features) {
     const struct rows *rows = &a->rows;
     int64_t row = a->row, opened = 0, lowest = 0, highest = -1, problem = problem_none, where = 0;

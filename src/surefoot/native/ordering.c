@@ -21,8 +21,8 @@ SF_INLINE int64_t top(const double *line, int64_t size, double *best, int64_t *r
 
 /* Fill in, for each query and step, the sum of discounted gains of the ranking by scores + step x column.
 
-   The rows of a query are those between two bounds. As many ranks count as there are discounts. Of equal scores the
-   earlier row comes first. line, best and rows are scratch space. */
+   The rows of a query are those between two bounds. Only as many ranks count as there are discounts. Ties rank by row.
+   line, best and rows are scratch space. */
 SF_KERNEL(line_dcg) {
     for (int64_t query = 0; query < a->queries; query++) {
         int64_t first = a->bounds[query], last = a->bounds[query + 1];

@@ -24,7 +24,7 @@ SF_INLINE double discounted(const struct measure *measure, double gain, int64_t 
     }
 }
 
-/* A sum of discounted gains; in a cascade a gain counts as often as the user has not stopped before. */
+/* A sum of discounted gains; in a cascade a gain counts with the probability that the user has not stopped before. */
 static double sum_of(const struct measure *measure, const double *grades, int64_t depth) {
     double value = 0.0, goes_on = 1.0, weight = (1.0 - measure->persistence) / measure->scale;
     for (int64_t rank = 0; rank < depth; rank++) {
@@ -104,9 +104,9 @@ SF_KERNEL(measure_both) {
     return 0;
 }
 
-/* Fill in the grades of each topic's first documents, down to a depth, and their number; skip leaves out those without
-   a judgment. The documents of a topic are those between two bounds, and tables[topic] are the first slot and the size
-   of the hash table of its judged documents. */
+/* Fill in the grades of the first documents of each topic, down to a depth, and their number; skip leaves out unjudged
+   documents. The documents of a topic are those between two bounds; tables[topic] has the first slot and the size of the
+   hash table of its judged documents. */
 SF_KERNEL(look_up) {
     for (int64_t topic = 0; topic < a->topics; topic++) {
         int64_t judged = a->topic_of[topic], begin = a->bounds[topic], end = a->bounds[topic + 1], count = 0;
@@ -133,7 +133,7 @@ SF_KERNEL(look_up) {
     return 0;
 }
 
-/* Whether the grades of a topic are there, and so is its topic of the qrels. */
+/* Whether the grades of a topic, and its topic of the qrels, are within their arrays. */
 SF_INLINE bool is_ranked(const struct ranked_topics *run, int64_t topic, int64_t judged_topics) {
     return run->topic_of[topic] < judged_topics && is_within(run->room, run->first[topic], run->sizes[topic]);
 }

@@ -54,14 +54,14 @@ SF_INLINE void sum_terms(terms_of *of, int lanes, const double *const *columns, 
     }
 }
 
-/* Replace numbers by larger ones, signs left out. */
+/* Replace numbers by larger absolute values. */
 SF_INLINE void keep_larger(f64v *best, f64v value) {
     f64v size = (f64v)((i64v)value & INT64_MAX);
     *best = f64v_select(size > *best, size, *best);
 }
 
 /* Gains and losses of a system against its baseline; losses, wins and large losses are counted. The parameters become
-   the largest scores, signs left out. */
+   the largest absolute scores. */
 SF_INLINE void difference_terms(const f64v *columns, f64v *parameters, f64v *terms, i64v *conditions) {
     f64v base = columns[1], d = columns[0] - base;
     for (int column = 0; column < 2; column++) keep_larger(&parameters[column], columns[column]);
@@ -72,7 +72,7 @@ SF_INLINE void difference_terms(const f64v *columns, f64v *parameters, f64v *ter
     terms[1] = where(conditions[0], d);
 }
 
-/* Squared deviations of gains (ties among them) and of losses from their means, which are the parameters. */
+/* Squared deviations of gains (including ties) and of losses from their means, which are the parameters. */
 SF_INLINE void deviation_terms(const f64v *columns, f64v *parameters, f64v *terms, i64v *conditions) {
     (void)conditions;
     f64v d = columns[0] - columns[1], above = d - parameters[0], below = d - parameters[1];
@@ -97,10 +97,10 @@ static void add_moments(double *into, double n, double mean, double m2) {
     into[0] = total;
 }
 
-/* Fill in what Comparison keeps of each pair of rows; either may have one row for all.
+/* Fill in the statistics of Comparison for each pair of rows; either side may have one row for all.
 
-   Columns: count, mean and squared deviations of the gains (ties among them), the same of the losses, the number of
-   wins, that of large losses, and the largest score of both rows, its sign left out. */
+   Columns: count, mean and squared deviations of the gains (including ties), the same for the losses, the number of
+   wins, the number of large losses, and the largest absolute score of both rows. */
 SF_KERNEL(compare) {
     if (a->rows > 0 && (a->systems < 1 || a->baselines < 1)) return SF_OUT_OF_RANGE;
     for (int64_t row = 0; row < a->rows; row++) {

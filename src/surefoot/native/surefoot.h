@@ -60,7 +60,7 @@ typedef int64_t i64v __attribute__((vector_size(SF_WIDTH)));
 SF_VECTOR(f32v, float, i32v)
 SF_VECTOR(f64v, double, i64v)
 
-/* Whether a range is within so many elements. */
+/* Whether a range is within this many elements. */
 SF_INLINE bool are_bounds(int64_t elements, int64_t begin, int64_t end) {
     return begin >= 0 && begin <= end && end <= elements;
 }

@@ -1,4 +1,4 @@
-/* Swaps of two documents of a ranking: how they change the metric, and what that counts under an objective. */
+/* Swaps of two documents of a ranking: the change of the metric, and its weight under an objective. */
 #ifndef SUREFOOT_SWAPS_H
 #define SUREFOOT_SWAPS_H
 
@@ -10,16 +10,16 @@ struct query {
     int64_t begin, size;
 };
 
-/* Gains and discounts by rank, and sums over ranks by which a change takes a few operations. AP: what a document
-   contributes only by its rank (one), the relevant ones so far (two), and all of them (first). RR: the ranks of the
-   first two relevant documents. ERR: the chance to get as far as each rank (one), and the metric down to it (two). */
+/* Gains and discounts by rank, and sums over ranks that make each change cheap. AP: the part of a contribution that
+   depends only on the rank (one), the relevant documents so far (two), and all of them (first). RR: the ranks of the
+   first two relevant documents. ERR: the probability to reach each rank (one), and the metric down to it (two). */
 struct swaps {
     int64_t metric, size;
     const float *gain, *discount, *rest;
     double *one, *two, first, second;
 };
 
-#define EDGE 1e-6f /* a swap that ends closer to the baseline counts as ending at it: often it restores its ranking */
+#define EDGE 1e-6f /* a swap that ends closer than this to the baseline ends at it: often it restores that ranking */
 
 SF_INLINE float smaller(float one, float other) { return other < one ? other : one; }
 SF_INLINE float larger(float one, float other) { return one < other ? other : one; }
@@ -68,7 +68,7 @@ static void change_ndcg(const struct swaps *swaps, int64_t rank, int64_t begin, 
         out[at] = (gains[at] - gain) * ((discount - discounts[at]) + (rest - rests[at]));
 }
 
-/* A relevant document goes up, past others that each gain a rank; or it goes down. */
+/* A relevant document goes up or down; relevant ones between the two ranks get one more or one fewer above them. */
 static void change_map(const struct swaps *swaps, int64_t rank, int64_t size, float *restrict out) {
     const float *gains = swaps->gain + rank + 1;
     const double *falls = swaps->one + rank + 1;
@@ -95,7 +95,7 @@ static void change_mrr(const struct swaps *swaps, int64_t rank, int64_t size, fl
     }
 }
 
-/* What the two ranks contribute changes, and the chance to get to those between them. */
+/* The contributions of the two ranks change, and the probability to reach the ranks between them. */
 static void change_err(const struct swaps *swaps, int64_t rank, int64_t size, float *restrict out) {
     const float *gains = swaps->gain + rank + 1;
     const double *reaches = swaps->one + rank + 1, *totals = swaps->two + rank + 1;

@@ -3,7 +3,7 @@
 
 enum { BAD_EXPONENT = 1 << 30 };
 
-/* mantissa × 10^exponent, rounded as Python rounds; NaN where that takes more than double arithmetic.
+/* mantissa × 10^exponent, rounded as in Python; NaN if double arithmetic is not enough.
 
    A mantissa below 2^53 and a power of ten up to 22 are exact, so that one division or product rounds right (Clinger,
    PLDI 1990). Longer mantissas, of up to 18 digits, are divided in twice the precision; NaN if the result is close to
@@ -78,10 +78,10 @@ SF_KERNEL(hash_tokens) {
     return 0;
 }
 
-/* Number the tokens of each group by first appearance, and fill in the first token of each number; returns how many
-   numbers there are.
+/* Number the tokens of each group by first appearance, and fill in the first token of each number; returns the count of
+   numbers.
 
-   The tokens of a group are those between two bounds. tables[group] are the first slot and the size of its hash table,
+   The tokens of a group are those between two bounds. tables[group] has the first slot and the size of its hash table,
    which is filled. */
 SF_KERNEL(number_tokens) {
     const struct tokens *tokens = &a->tokens;

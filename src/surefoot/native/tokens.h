@@ -30,12 +30,12 @@ SF_INLINE uint64_t word_at(struct text text, int64_t at) {
 
 SF_INLINE bool is_at(struct text text, int64_t at, uint8_t byte) { return at < text.size && text.bytes[at] == byte; }
 
-/* Whether a range is within so many elements. */
+/* Whether a range is within this many elements. */
 SF_INLINE bool is_within(int64_t elements, int64_t start, int64_t size) {
     return start >= 0 && size >= 0 && start <= elements - size;
 }
 
-/* The index of the first byte of a word of which the high bit is set; one is. */
+/* The index of the first byte of a word with its high bit set; there must be one. */
 SF_INLINE int64_t first_marked(uint64_t word) { return __builtin_ctzll(word) >> 3; }
 
 /* Marks the first byte of at most 32 by its high bit; bytes behind it may be marked wrongly. */

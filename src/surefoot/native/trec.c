@@ -31,7 +31,7 @@ struct line {
     int64_t topic_end, document, document_end, number, number_end, last, last_end;
 };
 
-/* A line with too few fields has an empty last one; one with too many doesn't end behind it. */
+/* A line with too few fields has an empty last field; a line with too many does not end behind it. */
 SF_INLINE struct line split_line(struct text text, int64_t at, bool is_run) {
     struct line line;
     line.topic_end = token_end(text, at);
@@ -80,7 +80,7 @@ SF_KERNEL(parse_trec) {
     return a->is_run ? parse(a, true) : parse(a, false);
 }
 
-/* Find where a run's first tag starts and ends, and the offset of the first line with another tag, or NONE. */
+/* Find the start and end of the first tag of a run, and the offset of the first line with another tag, or NONE. */
 SF_KERNEL_OF(scan, other_tag) {
     if (a->at < 0 || a->at > a->text.size) return SF_OUT_OF_RANGE;
     struct text text = a->text;
