@@ -204,6 +204,15 @@ def worst_loss(loss: FloatArray, count: int) -> float:
     return float(np.maximum(np.partition(loss, -count)[-count:], 0.0).mean()) if count else 0.0
 
 
+def two_digits(number: float) -> int:
+    """A number rounded to two digits, for advice.
+
+    >>> two_digits(1234)
+    1200
+    """
+    return int(float(f"{number:.2g}"))
+
+
 def _net_losses(lost: BoolArray, won: BoolArray) -> BoolArray:
     """Whether losses exceed wins by `NET_SHARE` of the queries up to each one."""
     net = np.cumsum(lost, dtype=np.int64) - np.cumsum(won, dtype=np.int64)

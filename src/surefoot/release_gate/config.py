@@ -81,18 +81,12 @@ class GateOptions:
         parts = [part if part.noun == noun else replace(part, noun=noun) for part in scores]
         candidate = self.candidate_of(parts[0])
         segments = read_segments(self.segments, self.segment_by) if self.segments else None
+        shared: dict[str, Any] = {"candidate": candidate, "rules": self.rules, "acknowledged": self._losses}
+        shared["segments"] = segments
         if self.sequential is not None:
-            items = SequentialGate(
-                self.sequential, self.baseline, candidate=candidate, rules=self.rules, segments=segments,
-                acknowledged=self._losses,
-            )  # fmt: skip
-            return Outcome(items.add(parts), False)
+            return Outcome(SequentialGate(self.sequential, self.baseline, **shared).add(parts), False)
         if self.ratchet is None:
-            result = gate(
-                parts, self.baseline, candidate=candidate, rules=self.rules, segments=segments,
-                assessors=self.assessors, acknowledged=self._losses, seed=self.seed,
-            )  # fmt: skip
-            return Outcome(result, False)
+            return Outcome(gate(parts, self.baseline, assessors=self.assessors, seed=self.seed, **shared), False)
         policy = Policy.of(
             self.rules, self._losses, assessors=self.assessors, seed=self.seed, baselines=self.baseline,
             segments=segments, missing=missing, holdout=self.holdout,

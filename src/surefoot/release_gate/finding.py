@@ -83,15 +83,6 @@ class Finding:
         return self.leans == "against"
 
 
-def two_digits(number: float) -> int:
-    """A number rounded to two digits, for advice.
-
-    >>> two_digits(1234)
-    1200
-    """
-    return int(float(f"{number:.2g}"))
-
-
 def worst_of(verdicts: Iterable[Verdict]) -> Verdict:
     """The worst of some verdicts; ``pass`` if there are none."""
     return max(verdicts, key=VERDICTS.index, default="pass")

@@ -21,17 +21,8 @@ import numpy as np
 
 from surefoot._process import generator
 from surefoot._typing import FloatArray
-from surefoot.release_gate.checker import Checker, Statistic, tail_of, worst_loss
-from surefoot.release_gate.finding import (
-    MOST_QUERIES,
-    SHOWN,
-    SLACK,
-    Finding,
-    Resolution,
-    ScoredPair,
-    Verdict,
-    two_digits,
-)
+from surefoot.release_gate.checker import Checker, Statistic, tail_of, two_digits, worst_loss
+from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, SLACK, Finding, Resolution, ScoredPair, Verdict
 from surefoot.risk.distributions import normal_cdf, normal_quantile, student_p
 from surefoot.risk.moments import Moments, tail_count
 from surefoot.stats.inference import POWER

@@ -13,8 +13,8 @@ import numpy as np
 
 from surefoot._typing import BoolArray, FloatArray
 from surefoot.errors import counted
-from surefoot.release_gate.checker import Checker, Statistic
-from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, Finding, Resolution, Verdict, two_digits
+from surefoot.release_gate.checker import Checker, Statistic, two_digits
+from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, Finding, Resolution, Verdict
 from surefoot.release_gate.rules import Rules
 from surefoot.stats.mean_bounds import betting_capital, tail_capital
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from surefoot._typing import FloatArray
 from surefoot.errors import counted
-from surefoot.release_gate.checker import Checker, Statistic, worst_loss
+from surefoot.release_gate.checker import Checker, Statistic, two_digits, worst_loss
 from surefoot.release_gate.finding import (
     MOST_QUERIES,
     SLACK,
@@ -23,7 +23,6 @@ from surefoot.release_gate.finding import (
     Resolution,
     ScoredPair,
     Verdict,
-    two_digits,
     worst_of,
 )
 from surefoot.risk.distributions import normal_quantile
