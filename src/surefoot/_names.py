@@ -90,6 +90,8 @@ def group_topics(topics: Sequence[str], segments: Mapping[str, object]) -> dict[
     >>> group_topics(["q1", "q2", "q3"], {"q1": "head", "q3": "head", "q9": "tail"})
     {'head': ('q1', 'q3'), '(none)': ('q2',)}
     """
+    if not hasattr(segments, "items"):
+        raise SurefootError(f"segments must map topics to their segments; got {type(segments).__name__}")
     names = {str(topic): str(segment) for topic, segment in segments.items()}
     if not any(topic in names for topic in topics):
         raise SurefootError(f"no topic has a segment: topics are {listed(topics, 3)}; segments name {listed(names, 3)}")

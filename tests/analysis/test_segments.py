@@ -97,6 +97,8 @@ def test_the_order_of_topics_plays_no_role(order: list[int]) -> None:
 def test_what_cannot_be_grouped() -> None:
     with pytest.raises(SurefootError, match="no topic has a segment: topics are q0"):
         group_topics(TOPICS, {"x": "y"})
+    with pytest.raises(SurefootError, match="segments must map topics to their segments; got str"):
+        group_topics(TOPICS, "segments.csv")  # type: ignore[arg-type]
     with pytest.raises(SurefootError, match="name one"):
         evaluate_segments(SCORES, SEGMENTS, None)
 
