@@ -51,6 +51,7 @@ EXTREMES = ALPHAS[[0, -1]]
 """The alphas of intervals."""
 TAIL = 0.1
 ABOVE = "above 0, of T_Risk"
+NONE_GIVEN = ": none given"
 MEASURES = ("urisk", "trisk", "zrisk", "georisk", f"tail_{TAIL:g}")
 NAMES = tuple(f"s{number}" for number in range(SYSTEMS))
 Rates = dict[str, float]
@@ -157,8 +158,9 @@ def false_alarms(scores: FloatArray, random: np.random.Generator, size: int, cou
 
 
 def coverage(scores: FloatArray, random: np.random.Generator, size: int, count: int) -> Rates:
+    """How often intervals hold the truth, among those given, and how often the default method gives none."""
     truth = _truth(scores)
-    held: dict[str, list[bool]] = {}
+    held: dict[str, list[float]] = {}
     for seed, x in enumerate(_draws(scores, random, size, count)):
         design = Design.of(Scores(x, NAMES, range(size)), NAMES[0], [NAMES[1]])
         t = t_inference(x[1], x[0], EXTREMES)
@@ -172,8 +174,15 @@ def coverage(scores: FloatArray, random: np.random.Generator, size: int, count: 
             for index, alpha in enumerate(EXTREMES[: 1 if measure.startswith("tail") else None]):
                 true = truth[measure][index] * {"trisk": np.sqrt(size), "zrisk": size}.get(measure, 1.0)
                 key = f"{measure}, {method}" if measure.startswith("tail") else f"{measure} at {alpha:g}, {method}"
-                held.setdefault(key, []).append(bool(low[index] <= true <= high[index]))
-    return {key: float(np.mean(held[key])) for key in sorted(held, key=_measure_order)}
+                holds = np.nan if np.isnan(low[index]) else float(low[index] <= true <= high[index])
+                held.setdefault(key, []).append(holds)
+    rates: Rates = {}
+    for key in sorted(held, key=_measure_order):
+        given = ~np.isnan(held[key])
+        rates[key] = float(np.mean(np.array(held[key])[given])) if given.any() else np.nan
+        if key.endswith("studentised"):
+            rates[f"{key}{NONE_GIVEN}"] = float(1 - given.mean())
+    return rates
 
 
 def _measure_order(key: str) -> tuple[int, float]:
@@ -318,12 +327,18 @@ def _table(study: Study, populations: dict[str, FloatArray], less: int) -> Resul
     counts = [max(study.counts[size] // less, 10) for size in SIZES]
     for size, count in zip(SIZES, counts, strict=True):
         found = [_rates(study, name, scores, size, count) for name, scores in populations.items()]
-        nominal = {of: LEVEL / 2 if of.startswith(ABOVE) else study.nominal for rates in found for of in rates}
-        cells = [" / ".join(_marked(rates.get(of), nominal[of], count) for rates in found) for of in nominal]
+        nominal = {of: _nominal(of, study.nominal) for rates in found for of in rates}
+        cells = [" / ".join(_marked(rates, of, nominal[of], count) for rates in found) for of in nominal]
         columns |= {"of": list(nominal), f"{size:,} topics": cells}
     note = "↑ above, ↓ below what chance explains (99 %)"
     n = "+".join(map(str, counts))
     return Result(signature(study.rates.__name__, n=n, level=LEVEL), columns, (note,) if study.nominal else ())
+
+
+def _nominal(of: str, usual: float | None) -> float | None:
+    if of.endswith(NONE_GIVEN):
+        return None
+    return LEVEL / 2 if of.startswith(ABOVE) else usual
 
 
 def _rates(study: Study, population: str, scores: FloatArray, size: int, count: int) -> Rates:
@@ -337,11 +352,12 @@ def _rates(study: Study, population: str, scores: FloatArray, size: int, count: 
     return {of: float(rate) for of, rate in kept(name, compute).items()}
 
 
-def _marked(rate: float | None, nominal: float | None, count: int) -> str:
+def _marked(rates: Rates, of: str, nominal: float | None, count: int) -> str:
     """A rate in percent, marked where it lies beyond its bounds; a dash where a population has none."""
-    if rate is None:
+    rate = rates.get(of, np.nan)
+    if np.isnan(rate):
         return "–"
     if nominal is None:
         return f"{100 * rate:.0f}"
-    low, high = nominal_bounds(count, nominal)
+    low, high = nominal_bounds(round(count * (1 - rates.get(f"{of}{NONE_GIVEN}", 0.0))), nominal)
     return f"{100 * rate:.1f}{'↑' if rate > high else '↓' if rate < low else ''}"

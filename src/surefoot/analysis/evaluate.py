@@ -21,7 +21,7 @@ from surefoot.analysis.design import (
     judged_means,
     measure_columns,
     measures_of_columns,
-    notes_on_undefined,
+    notes_on_columns,
     notes_on_unequal_judging,
     signature_of,
 )
@@ -351,4 +351,4 @@ def _notes(design: Design, alphas: FloatArray, table: Columns) -> list[str]:
         outside = [name for name in design.systems if name not in (design.population or ())]
     scores = design.scores
     unequal = notes_on_unequal_judging(scores, design.systems, design.baseline_names)
-    return [*scores.all_notes, *unequal, *notes_on_undefined(alphas, table, scores.lowest, len(scores.topics), outside)]
+    return [*scores.all_notes, *unequal, *notes_on_columns(alphas, table, scores.lowest, len(scores.topics), outside)]

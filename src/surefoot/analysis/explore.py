@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import FloatArray
-from surefoot.analysis.design import Design, Population, notes_on_unequal_judging, signature_of
+from surefoot.analysis.design import Design, Population, notes_on_few_topics, notes_on_unequal_judging, signature_of
 from surefoot.errors import SurefootError, choose, counted, listed
 from surefoot.results import Result, plain
 from surefoot.risk.population import zscores
@@ -123,6 +123,7 @@ def explore(
         *scores.all_notes,
         *unequal,
         *_findings(ordered, inference),
+        *notes_on_few_topics(len(scores.topics), np.array([alpha]), ["p"]),
         *(undefined if np.isnan(ordered["z"]).any() else []),
     )
     return Exploration(signature=signature, columns=ordered, notes=notes, inference=inference)

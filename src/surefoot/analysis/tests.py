@@ -11,7 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import Columns, FloatArray, Progress
-from surefoot.analysis.design import Baseline, Design, Population, add_corrected, measure_columns, signature_of
+from surefoot.analysis.design import (
+    Baseline,
+    Design,
+    Population,
+    add_corrected,
+    measure_columns,
+    notes_on_few_topics,
+    signature_of,
+)
 from surefoot.errors import SurefootError, choose
 from surefoot.results import Result, signature
 from surefoot.risk.functions import urisk
@@ -104,7 +112,8 @@ def run_tests(
     table |= {"centre": found["centre"], "trisk": trisk, **found}
     fields = {"alternative": alternative, "correct": correct, "n_resamples": n_resamples, "seed": seed}
     signature = signature_of("tests", [design], alphas, **fields)
-    return Result(signature, design.as_rows(table, alphas), (*scores.all_notes, *_notes(design, alphas, tests)))
+    few = notes_on_few_topics(len(scores.topics), alphas, ["p"] if "trisk" in tests else [])
+    return Result(signature, design.as_rows(table, alphas), (*scores.all_notes, *_notes(design, alphas, tests), *few))
 
 
 class Method(TypedDict):

@@ -20,7 +20,7 @@ from surefoot._alignment import missing_note
 from surefoot._lazy import LazyModule
 from surefoot._process import in_threads
 from surefoot._typing import FloatArray, PathLike
-from surefoot.analysis.design import measure_columns, notes_on_undefined
+from surefoot.analysis.design import measure_columns, notes_on_columns
 from surefoot.analysis.evaluate import Evaluation
 from surefoot.analysis.streaming.files import Batch, Dataset, Header, find_files
 from surefoot.errors import InputError, SurefootError, choose, listed
@@ -226,7 +226,7 @@ def evaluate_parquet(
     notes = (
         *_reading_notes(header, dataset, measure),
         *missing_notes,
-        *notes_on_undefined(alphas, columns, first.lowest, first.topics),
+        *notes_on_columns(alphas, columns, first.lowest, first.topics),
         *left_out,
     )
     fields = {"population": f"all({len(dataset.systems)})", "topics": [first.topics]}
