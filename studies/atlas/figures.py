@@ -28,7 +28,7 @@ from surefoot.plots.style import (
     SKY,
     VERMILION,
     NotebookAxes,
-    names_on,
+    label_ticks,
     paper_style,
     save_plot,
 )
@@ -137,7 +137,7 @@ def rerankers(collections: Sequence[AtlasCollection]) -> Axes | None:
             order = np.argsort(deltas.mean(axis=0))
             scale = TwoSlopeNorm(0, -float(np.abs(deltas).max()), float(np.abs(deltas).max()))
             image = axes.imshow(deltas[:, order], aspect="auto", cmap="RdBu", norm=scale, interpolation="nearest")
-            names_on(axes, "y", range(len(runs)), runs)
+            label_ticks(axes, "y", range(len(runs)), runs)
             axes.set(xlabel="topics, the most hurt first", xticks=[])
             figure = axes.get_figure(root=True)
             if figure is not None:
