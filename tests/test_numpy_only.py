@@ -45,6 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "zst.run").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(20))
     (folder / "lz4.run").write_bytes(b"\x04\x22\x4d\x18" + bytes(20))
     (folder / "train.txt").write_text("1 qid:1 1:0.5\n0 qid:1 1:0.2\n")
+    (folder / "named.txt").write_text("1 qid:1 1:0.5 # d1\n0 qid:1 1:0.2 # d2\n")
     return folder
 
 
@@ -114,6 +115,7 @@ def test_guard(runs: list[object], folder: Path, tmp_path: Path) -> None:
         ("evaluate --scores scores.parquet", "polars", "frames"),
         ("scores old.run --qrels qrels.txt --measure Bpref", "ir_measures", "measures"),
         ("train --train train.txt --baseline feature:1 -o model", "lightgbm", "learn"),
+        ("train --train named.txt --baseline feature:1 -o model", "polars", "learn"),
     ],
 )
 def test_a_missing_extra_is_one_line(command: str, package: str, extra: str, folder: Path) -> None:

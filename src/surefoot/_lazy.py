@@ -58,8 +58,8 @@ class LazyModule:
         return value
 
 
-def optional(name: str) -> ModuleType:
-    """Import a module; if an optional package is missing, the error says how to install it."""
+def optional(name: str, extra: str = "") -> ModuleType:
+    """Import a module; if an optional package is missing, the error says how to install it, or all of an extra."""
     from importlib import import_module
 
     try:
@@ -67,19 +67,20 @@ def optional(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         from surefoot.errors import SurefootError
 
-        if hint := install_hint(error):
+        if hint := install_hint(error, extra):
             raise SurefootError(hint) from None
         raise
 
 
-def install_hint(error: ModuleNotFoundError) -> str | None:
-    """How to install the optional package that is missing; None for other packages.
+def install_hint(error: ModuleNotFoundError, extra: str = "") -> str | None:
+    """How to install the optional package that is missing, or an extra that needs it; None for other packages.
 
     >>> install_hint(ModuleNotFoundError(name="polars"))
     "polars is not installed; pip install 'surefoot[frames]'"
     """
     extras = {package: f"'surefoot[{extra}]'" for extra, packages in EXTRAS.items() for package in packages.split()}
     source = (extras | WITHOUT_EXTRA).get(error.name or "")
+    source = f"'surefoot[{extra}]'" if extra and source else source
     return source and f"{error.name} is not installed; pip install {source}"
 
 

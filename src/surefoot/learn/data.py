@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._lazy import optional
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.guard.pairs import rows_of
 from surefoot.io.roles import NAMES, normalise_name
@@ -315,6 +316,7 @@ def as_matrix(features: Any, source: str = "data") -> Matrix:
 
 
 def _series(documents: Iterable[object]) -> polars.Series:
+    optional("polars", "learn")
     import polars
 
     if isinstance(documents, polars.Series):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._lazy import optional
 from surefoot._process import default_workers, enter_threaded_library, in_threads
 from surefoot._typing import IntArray, PathLike
 from surefoot.errors import InputError, SurefootError
@@ -328,6 +329,7 @@ class LetorText:
 
 def _series(lines: str) -> polars.Series:
     """The lines of a text."""
+    optional("polars", "learn")
     import polars
 
     return polars.Series([lines]).str.split("\n").explode()
