@@ -167,6 +167,8 @@ def test_cross_prints_pairs_and_a_matrix(table: str, capsys: pytest.CaptureFixtu
         (["evaluate", "a.run"], "runs need judgments: give them with --qrels FILE"),
         (["evaluate", "a.run", "--scores", "b.csv"], "give runs with --qrels, or --scores; not both"),
         (["evaluate", "--scores", "nowhere.csv"], "nowhere.csv: no such file"),
+        (["evaluate", "--scores", "TABLE", "--ties", "trec_eval"], "--ties is for runs; leave it out with --scores"),
+        (["explore", "--scores", "TABLE", "--system", "new", "--baseline", "old", "--unjudged", "skip"], "is for runs"),
         (["evaluate", "--scores", "TABLE", "--baseline", "x"], "no baseline 'x'; there are new, old, other, and MEAN"),
         (["evaluate", "--scores", "TABLE", "--baseline", "old", "--baseline-map", "m"], "not both"),
         (["evaluate", "--scores", "TABLE", "--correct", "holm"], "need a baseline"),

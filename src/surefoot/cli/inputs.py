@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from surefoot._names import csv_text, one_line, visible
-from surefoot.cli.options import DEFAULT_MEASURE, NewFile
+from surefoot.cli.options import DEFAULT_MEASURE, INPUTS, UNJUDGED, NewFile
 from surefoot.errors import SurefootError, choose
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ def load(arguments: argparse.Namespace) -> list[Scores]:
     if arguments.scores:
         from surefoot.io.tables import read_scores_by
 
+        _refuse_options_of_runs(arguments)
         return list(read_scores_by(arguments.scores, arguments.measure or (), arguments.missing).values())
     if not arguments.runs and not groups:
         raise SurefootError("nothing to read: give run files with --qrels, or a table with --scores")
@@ -108,6 +109,17 @@ def load(arguments: argparse.Namespace) -> list[Scores]:
         measures = arguments.measure or [DEFAULT_MEASURE]
         found = score_runs_by(arguments.runs, arguments.qrels, measures, progress=report, **more)
     return list(found.values())
+
+
+def _refuse_options_of_runs(arguments: argparse.Namespace) -> None:
+    """Raise if an option is given that only changes how runs are read or scored."""
+    for each in (*INPUTS, UNJUDGED):
+        default = each.settings.get("default")
+        if (
+            each.name in ("names", "duplicates", "ties", "unjudged")
+            and getattr(arguments, each.name, default) != default
+        ):
+            raise SurefootError(f"{each.flags[0]} is for runs; leave it out with --scores")
 
 
 def llm_qrels(arguments: argparse.Namespace) -> list[str]:
