@@ -6,6 +6,7 @@ Trials are NaN where a topic has fewer trials than another.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -157,7 +158,7 @@ def _numbers(system: str, values: npt.ArrayLike, count: int) -> FloatArray:
 
 
 def _filled(trials: FloatArray) -> FloatArray:
-    """The trials; a topic that has none, and whose score was filled with 0, gets one trial of 0."""
+    """The trials; a topic without any, with a score filled with 0, gets one trial of 0."""
     trials[0, np.isnan(trials).all(axis=0)] = 0
     return trials
 
@@ -172,14 +173,14 @@ def _resolve_missing(
         f"{systems[row]} on {listed((topics[column] for column in np.flatnonzero(absent[row]).tolist()), most=5)}"
         for row in np.flatnonzero(absent.any(axis=1)).tolist()
     ]
-    kept = ~np.any(absent, axis=0, keepdims=True)[0]
-    dropped = [topic for topic, keep in zip(topics, kept, strict=True) if not keep]
+    kept = np.asarray(~absent.any(axis=0))
+    dropped = list(compress(topics, ~kept))
     note = missing_note(missing, int(absent.sum()), listed(cells_by_system, most=5), len(dropped), listed(dropped))
     if missing == "zero":
         return np.where(absent, 0.0, matrix), topics, (note,)
     if not kept.any():
         raise SurefootError(f"no topic is left: {note}")
-    return matrix[:, kept], tuple(t for t, keep in zip(topics, kept, strict=True) if keep), (note,)
+    return matrix[:, kept], tuple(compress(topics, kept)), (note,)
 
 
 def missing_note(missing: Missing, scores: int, which: str, topics: int, dropped: str) -> str:

@@ -138,7 +138,7 @@ class Result:
         return self._rendered("table")
 
     def highlights(self) -> Highlights:
-        """What tables emphasise; subclasses derive it from their columns."""
+        """The emphasis of tables; subclasses derive it from their columns."""
         return self.emphasis
 
     def brief(self) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""HTTP requests whose timeout bounds the whole head of a response, not each read from the socket."""
+"""HTTP requests with a timeout for the whole head of a response, not for each read from the socket."""
 
 from __future__ import annotations
 

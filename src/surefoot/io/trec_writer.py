@@ -29,7 +29,7 @@ _write_run = kernel("write_run")
 
 
 def separator_for(ids: Iterable[str]) -> str:
-    r"""What separates fields beside these ids of topics and documents: a tab if one of them holds a blank.
+    r"""The separator of fields for these ids of topics and documents: a tab if one of them has a blank, else a blank.
 
     >>> separator_for(["q1", "d1"]), separator_for(["red dress", "d1"])
     (' ', '\t')

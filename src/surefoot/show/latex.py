@@ -70,7 +70,7 @@ def _latex_head(headings: Mapping[str, str], groups: Mapping[str, str]) -> list[
 
 
 def _latex_caption(result: Result, caption: str, letters: Sequence[str]) -> str:
-    """The caption, and what letters and daggers stand for."""
+    """The caption, with the meaning of letters and daggers."""
     legends = [_latex_cell(f"{letter[0].upper()}{letter[1:]}.") for letter in letters]
     if significant(result):
         legends.append(f"$^{{\\dagger}}$: {_latex_cell(result.highlights().legend)}.")
