@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef _WIN32
+#define aligned_alloc(alignment, size) _aligned_malloc(size, alignment)
+#define free _aligned_free
+#endif
+
 #define K(name) int64_t sf_##name##_base(const void *);
 #include "replay.inc"
 #undef K

@@ -1,8 +1,9 @@
-"""Run kernels of another processor under qemu-user, on recorded calls: ``python -m tools.replay [PYTEST ARGUMENTS]``.
+"""Run kernels of other platforms on recorded calls: ``python -m tools.replay [PYTEST ARGUMENTS]``.
 
 The tests (by default those of the kernels) run here, and each kernel's first calls are recorded. zig compiles kernels
-for ARM and for the oldest x86-64; qemu replays the calls, and every bit that a kernel fills in or returns is compared.
-Calls whose arrays hold pointers are left out. Needs qemu-user-static, and ziglang and pytest by pip.
+for ARM, for the oldest x86-64 and for Windows; qemu and Wine replay the calls, and every bit that a kernel fills in or
+returns is compared. Calls whose arrays hold pointers are left out. Needs qemu-user-static and wine, and ziglang and
+pytest by pip.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from surefoot import native
 from surefoot.native.build import FLAGS
 
 MOST_CALLS, MOST_BYTES = 200, 1_000_000
-PROCESSORS = {
+PLATFORMS = {
     "aarch64-linux-musl": (["qemu-aarch64-static"], []),
     "x86_64-linux-musl": (["qemu-x86_64-static", "-cpu", "core2duo"], ["-mcpu=x86_64"]),
+    "x86_64-windows-gnu": (["wine"], ["-mcpu=x86_64"]),
 }
 recorded: dict[str, list[bytes]] = {}
 
@@ -54,7 +56,7 @@ original = native.Kernel.__call__
 
 
 def replay(target: str, emulator: list[str], options: list[str], folder: Path) -> int:
-    """Compile the kernels for a processor, and replay the recorded calls on it."""
+    """Compile the kernels for a platform, and replay the recorded calls on it."""
     sources = [*native.FOLDER.glob("*.c"), Path(__file__).with_suffix(".c")]
     zig = [sys.executable, "-m", "ziglang", "cc", "-target", target, "-static", "-DSF_LEVEL=base", f"-I{folder}"]
     subprocess.run([*zig, *options, *FLAGS, *sources, "-lm", "-o", folder / target], check=True)
@@ -72,7 +74,7 @@ def main() -> int:
         folder = Path(name)
         (folder / "replay.inc").write_text("".join(f"K({name})\n" for name in names))
         (folder / "calls").write_bytes(struct.pack("=q", len(calls)) + b"".join(calls))
-        return max(replay(target, *processor, folder) for target, processor in PROCESSORS.items())
+        return max(replay(target, *processor, folder) for target, processor in PLATFORMS.items())
 
 
 if __name__ == "__main__":
