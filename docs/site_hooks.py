@@ -49,7 +49,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Drop the words after the language of a code block, which only tests read, and links that leave the site."""
+    """Drop the words after the language of a code block, which only tests read, and links that leave the site.
+
+    The demo's report becomes a link: `tools.site` puts it beside the manual.
+    """
+    markdown = markdown.replace("`demo/report.html`", '<a href="../demo/report.html">the demo\'s report</a>')
     return OUTSIDE.sub(r"\1 (`\2`)", FENCE.sub(r"\1", markdown))
 
 
