@@ -93,6 +93,13 @@ def test_the_container_is_built_from_what_it_needs() -> None:
     assert kept == {"LICENSE", "README.md", "hatch_build.py", "lab", "pyproject.toml", "requirements", "src"}
 
 
+def test_the_manual_names_the_report_that_the_site_links() -> None:
+    (words,) = re.findall(
+        r"markdown\.replace\(\"(.+?)\", '<a href=\"\.\./demo/report\.html\">", text("docs/site_hooks.py")
+    )
+    assert words in text("docs/start.md")
+
+
 @pytest.mark.parametrize(
     "path", [*(ROOT / ".github/workflows").glob("*.yml"), ROOT / "action.yml"], ids=lambda path: path.stem
 )
