@@ -184,7 +184,7 @@ def broken(folder, tmp_path):
     yield ("fit", old, tmp_path / "none.run", "--qrels", qrels), "no such file"
     yield ("fit", old, new, "--qrels", qrels, "--measure", "nDCQ@10"), "no measure"
     yield ("fit", old, new, "--qrels", qrels, "--budget", "2"), "a budget must lie between"
-    yield ("fit", old, new, "--qrels", qrels, "--confidence", "0.9"), "give its --budget too"
+    yield ("fit", old, new, "--qrels", qrels, "--confidence", "0.9"), "add its --budget"
     yield ("fit", old, new, "--qrels", qrels, "--kinds", "magic"), "must be one of log-rank"
     yield ("fit", old, new, "--qrels", qrels, "--plot", "p.doc"), "svg"
     guard = tmp_path / "guard.json"
