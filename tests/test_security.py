@@ -146,6 +146,19 @@ def in_terminal(words: Sequence[str], folder: Path) -> str:
     return b"".join(parts).decode()
 
 
+def test_no_text_is_a_formula_in_the_list_of_documents_to_judge(tmp_path: Path) -> None:
+    ranked = {f"q{topic}": {f"d{number}": 1.5 / (1 + number) for number in range(9)} for topic in range(4)}
+    (tmp_path / "old.json").write_text(json.dumps(ranked))
+    (tmp_path / "new.json").write_text(json.dumps({topic: own | {"d": 9.0} for topic, own in ranked.items()}))
+    (tmp_path / "qrels.json").write_text(json.dumps({topic: {"d0": 0, "d1": 1} for topic in ranked}))
+    (tmp_path / "queries.tsv").write_text("".join(f"{topic}\t=1+1\n" for topic in ranked))
+    (tmp_path / "texts.tsv").write_text("".join(f"d{number}\t@SUM(1)\n" for number in ("", *range(9))))
+    words = "judge old.json new.json --qrels qrels.json --candidate new --baseline old --enough 1 --queries queries.tsv"
+    written = surefoot_says([*words.split(), "--documents-text", "texts.tsv"], tmp_path).stdout
+    rows = [*csv.DictReader(io.StringIO(written))]
+    assert {(row["query"], row["text"]) for row in rows} == {("'=1+1", "'@SUM(1)")}
+
+
 def test_names_that_are_commands_survive_csv_and_json(hostile: Path) -> None:
     written = surefoot_says(TEXTS[1].split(), hostile).stdout
     assert [row["system"] for row in csv.DictReader(io.StringIO(written))] == [*NAMES.values()]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from surefoot._names import spreadsheet
 from surefoot.cli import inputs
 from surefoot.cli import options as opt
 from surefoot.cli.inputs import progress
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 STREAMS, LONGEST = 100, 1000
 """The number of simulated streams of a sequential gate, and the topics of each."""
 NO_QRELS = "give the judgments by people with --qrels FILE"
+TEXTS = "query", "text"
+"""The columns of texts beside the documents to judge."""
 
 
 def run_judge(arguments: argparse.Namespace) -> int:
@@ -72,7 +75,9 @@ def _judge(arguments: argparse.Namespace) -> int:
         found = next_judgments(runs, arguments.candidate, **given)
     rows = _with_texts(found, arguments)
     if arguments.output or not arguments.page:
-        inputs.write_csv(rows.columns, zip(*rows.columns.values(), strict=True), arguments.output)
+        # Ids stay as they are: with grades beside them the file is read again.
+        cells = [[*map(spreadsheet, own)] if name in TEXTS else own for name, own in rows.columns.items()]
+        inputs.write_csv(rows.columns, zip(*cells, strict=True), arguments.output)
     if arguments.page and len(rows):
         page = judging_page(rows.rows(), range(runs.levels), name=Path(arguments.page).stem)
         inputs.write(page, arguments.page)
@@ -90,10 +95,10 @@ def _with_texts(found: NextJudgments, arguments: argparse.Namespace) -> Result:
 
     columns = dict(found.columns)
     if queries := inputs.load_queries(arguments):
-        columns["query"] = [queries.get(topic, "") for topic in columns["topic"]]
+        columns[TEXTS[0]] = [queries.get(topic, "") for topic in columns["topic"]]
     if arguments.documents_text:
         texts = read_documents(arguments.documents_text, set(columns["document"]))
-        columns["text"] = [texts.get(document, "") for document in columns["document"]]
+        columns[TEXTS[1]] = [texts.get(document, "") for document in columns["document"]]
     return Result(found.signature, columns, found.notes)
 
 
