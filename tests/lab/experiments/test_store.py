@@ -14,7 +14,8 @@ from surefoot_lab.experiments.jobs import JobStore
 from surefoot.errors import InputError
 
 REQUEST = {"alpha": 1.0, "fold": 2}
-RESULT = {"scores": np.linspace(0, 1, 200), "trees": np.array(7)}
+RESULT = {"scores": np.linspace(0, 1, 200), "trees": np.array([7.0])}
+LENGTHS = {"scores": 200, "trees": None}
 
 
 def arrays_of(path: Path) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def single_array(path: Path) -> None:
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     store = JobStore(tmp_path)
     store.save(REQUEST, RESULT)
-    found = store.load(REQUEST)
+    found = store.load(REQUEST, LENGTHS)
     assert found.keys() == RESULT.keys()
     assert all(np.array_equal(found[name], own) for name, own in RESULT.items())
 
@@ -82,7 +83,7 @@ def test_damage_is_one_line(damage: Callable[[Path], Any], tmp_path: Path) -> No
     store.save(REQUEST, RESULT)
     damage(store.path(REQUEST))
     with pytest.raises(InputError, match=r"\.npz: is not the result of a job; remove it, and it will be") as error:
-        store.load(REQUEST)
+        store.load(REQUEST, LENGTHS)
     assert "\n" not in str(error.value)
 
 
@@ -91,4 +92,25 @@ def test_the_result_of_another_job_is_refused(tmp_path: Path) -> None:
     store.save(REQUEST, RESULT)
     store.path(REQUEST).rename(store.path(other))
     with pytest.raises(InputError, match="is not the result of a job"):
-        store.load(other)
+        store.load(other, LENGTHS)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda result: result.pop("trees"),
+        lambda result: result.update(more=np.ones(1)),
+        lambda result: result.update(scores=result["scores"][:-1]),
+        lambda result: result.update(scores=result["scores"][:, None]),
+        lambda result: result.update(scores=result["scores"] + 1j),
+        lambda result: result.update(scores=result["scores"].astype(str)),
+        lambda result: result.update(trees=np.array(7.0)),
+        lambda result: result.update(trees=np.array([np.nan])),
+    ],
+)
+def test_a_recomputed_digest_does_not_help(change: Callable[[dict[str, Any]], Any], tmp_path: Path) -> None:
+    store, result = JobStore(tmp_path), dict(RESULT)
+    change(result)
+    store.save(REQUEST, result)
+    with pytest.raises(InputError, match="is not the result of a job"):
+        store.load(REQUEST, LENGTHS)

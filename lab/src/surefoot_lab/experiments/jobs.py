@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from surefoot._typing import FloatArray, IntArray
 from surefoot._version import __version__
@@ -31,6 +32,8 @@ from surefoot_lab.experiments.plan import Plan, TreeSettings
 
 JobResult = Mapping[str, FloatArray]
 """The result of a job: arrays by name."""
+Lengths = Mapping[str, int | None]
+"""The lengths of these arrays; None where the training determines it."""
 
 REQUEST, DIGEST = "about", "digest"
 """The arrays of a file that hold the request's text, and the digest of all others."""
@@ -57,8 +60,8 @@ class JobStore:
         np.savez_compressed(buffer, allow_pickle=False, **{DIGEST: np.array(_digest_of(kept)), **kept})
         write_bytes(self.path(request), buffer.getvalue())
 
-    def load(self, request: Request) -> JobResult:
-        """Read the result of a job."""
+    def load(self, request: Request, lengths: Lengths) -> JobResult:
+        """Read the result of a job, whose arrays have these names and lengths."""
         path = self.path(request)
         try:
             with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
@@ -66,9 +69,17 @@ class JobStore:
             digest, about = str(found.pop(DIGEST)), str(found[REQUEST])
             if digest != _digest_of(found) or about != request_text(request):
                 raise ValueError
+            found.pop(REQUEST)
+            if found.keys() != lengths.keys() or not all(_is_row(found[name], lengths[name]) for name in lengths):
+                raise ValueError
         except (ValueError, KeyError, TypeError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error):
             raise InputError(path, "is not the result of a job; remove it, and it will be computed again") from None
-        return {name: array for name, array in found.items() if name != REQUEST}
+        return found
+
+
+def _is_row(array: npt.NDArray[Any], length: int | None) -> bool:
+    """Whether an array is a row of this many finite numbers."""
+    return array.dtype == np.float64 and array.shape == (length or array.size,) and bool(np.isfinite(array).all())
 
 
 def _digest_of(arrays: Mapping[str, Any]) -> str:
@@ -149,6 +160,19 @@ class Context:
         options = self.plan.objective_options(job.objective)
         return {**self.shared_request, **asdict(job), "options": options, "against": against}
 
+    def lengths(self, job: Job) -> Lengths:
+        """The lengths of the arrays of a job's result."""
+        fold, sizes = self.split.folds[job.fold], self.dataset.data.sizes
+        found: dict[str, int | None] = {**dict.fromkeys(self.metrics, len(fold.test)), HISTORY: None, TREES_KEPT: 1}
+        if not self.has_tradeoff(job):
+            return found
+        valid, test = (int(sizes[queries].sum()) for queries in (fold.valid, fold.test))
+        return {**found, TRAIN_VALUES: len(fold.train), VALID_SCORES: valid, TEST_SCORES: test, CURVE: None}
+
+    def has_tradeoff(self, job: Job) -> bool:
+        """Whether the result of a job has the arrays of a trade-off."""
+        return self.plan.tradeoff and not job.is_recipe
+
     @cached_property
     def query_feature(self) -> str | None:
         """The query's largest baseline score, if models get it."""
@@ -176,7 +200,7 @@ class Context:
 
 def run_job(context: Context, job: Job, threads: int, report: Report | None = None) -> JobResult:
     """Train a model, and compute every metric of the plan on the test queries."""
-    plan, data, fold = context.plan, context.dataset.data, context.split.folds[job.fold]
+    data, fold = context.dataset.data, context.split.folds[job.fold]
     valid, valid_baseline = None, None
     if job.trees.early_stopping or job.is_recipe:
         valid, valid_baseline = data.select(fold.valid), context.baselines(job, fold.valid)
@@ -189,8 +213,7 @@ def run_job(context: Context, job: Job, threads: int, report: Report | None = No
     measured = {name: metric(scores, test.labels, test.bounds) for name, metric in context.metrics.items()}
     history = np.array([measures["mean"] for measures in trained.history])
     found = {**measured, HISTORY: history, TREES_KEPT: np.array([trained.best_iteration], np.float64)}
-    curves = plan.tradeoff and not job.is_recipe
-    return {**found, **(_for_tradeoff(context, fold, trained.model, scores) if curves else {})}
+    return {**found, **(_for_tradeoff(context, fold, trained.model, scores) if context.has_tradeoff(job) else {})}
 
 
 def _settings(context: Context, job: Job, threads: int) -> Settings:

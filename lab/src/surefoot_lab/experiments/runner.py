@@ -195,7 +195,8 @@ class _Runner:
             for name, request in requests.items()
         ])  # fmt: skip
         context.learned_keys = {name: request_key(request) for name, request in requests.items()}
-        context.learned = {name: self.store.load(request)[SCORES] for name, request in requests.items()}
+        lengths = {SCORES: context.dataset.data.labels.size}
+        context.learned = {name: self.store.load(request, lengths)[SCORES] for name, request in requests.items()}
 
     def choose_trees(self, grid: list[TreeSettings]) -> list[TreeSettings]:
         """The hyper-parameters of each fold: the best of plain LambdaMART on its validation queries."""
@@ -213,7 +214,7 @@ class _Runner:
             (request, partial(run_job, self.context, job, self.threads, self._check_stop))
             for job, request in requests.items()
         ])  # fmt: skip
-        return {job: self.store.load(request) for job, request in requests.items()}
+        return {job: self.store.load(request, self.context.lengths(job)) for job, request in requests.items()}
 
     def _check_stop(self, _: Iteration) -> None:
         """Ends this training if another one failed or was interrupted."""
