@@ -14,7 +14,7 @@ means of bounded random variables by betting*, JRSS B 2024.
 
 from __future__ import annotations
 
-from bisect import insort
+from heapq import heappop, heappush, heappushpop
 from itertools import pairwise
 
 import numpy as np
@@ -233,11 +233,14 @@ def _running_threshold(loss: FloatArray, share: float) -> FloatArray:
     """The smallest of the worst losses before each one, at least 0."""
     found = np.zeros(loss.shape)
     for own, path in zip(np.atleast_2d(found), np.atleast_2d(loss), strict=True):
-        before: list[float] = []
+        worst: list[float] = []
+        others: list[float] = []  # with opposite signs: a heap has its smallest first
         for place, value in enumerate(path.tolist()):
-            if before:
-                own[place] = max(-before[min(int(place * share), place - 1)], 0.0)
-            insort(before, -value)
+            if place:
+                while len(worst) <= min(int(place * share), place - 1):
+                    heappush(worst, -heappop(others))
+                own[place] = max(worst[0], 0.0)
+            heappush(others, -heappushpop(worst, value))
     return found
 
 
