@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -93,10 +93,15 @@ class Design:
         places, shape = [self.systems.index(name) for name in self.shown], (len(alphas), len(self.systems))
         return {name: np.broadcast_to(column, shape).T[places].ravel() for name, column in table.items()}
 
-    @property
+    @cached_property
     def rows(self) -> FloatArray:
         """The scores of the systems, in their order."""
         return self.scores.select(self.systems).values
+
+    @cached_property
+    def _members(self) -> Scores:
+        """The population in the order of names; a pair has none."""
+        return self.scores.select(self.population).by_name()
 
     def populations(self) -> Iterator[tuple[FloatArray, list[int], list[int]]]:
         """The populations of Z_Risk: a matrix, its rows that are shown, and their indices among the systems.
@@ -112,7 +117,7 @@ class Design:
                 if self.systems[index] != self.baseline_names[index]:
                     yield np.stack([row, baseline]), [0], [index]
         else:
-            members = self.scores.select(self.population).by_name()
+            members = self._members
             row_of = {name: row for row, name in enumerate(members.systems)}
             inside = [index for index, name in enumerate(self.systems) if name in row_of]
             yield members.values, [row_of[self.systems[index]] for index in inside], inside
