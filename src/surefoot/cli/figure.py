@@ -39,7 +39,9 @@ class Figure:
         ending_of(arguments.output)  # refuses an unknown ending before the work
         options = inputs.given(arguments, *(each.name for each in self.options))
         chosen = {name: value for name, value in options.items() if value is not None}
-        save_plot(self.draw(self.read(arguments), **chosen), arguments.output)
+        data = self.read(arguments)
+        with inputs.progress("Drawing", log="none"):
+            save_plot(self.draw(data, **chosen), arguments.output)
         return 0
 
 
