@@ -143,8 +143,8 @@ def test_it_goes_on_after_the_queries_that_are_done(server, ask, tmp_path, capsy
 
 @pytest.mark.parametrize(
     "content",
-    ["notes of mine", "7\n", "null\n", "[" * 100_000 + "\n", '["{}", ["1"], []]\n', '["{}", "1", [[2]]]\n',
-     '["{}", "1", [["d1", "x"]]]\n', '["{}", "1", [["d1", NaN]]]\n'],
+    ["notes of mine", "7\n", '[7, "1", []]\n', "null\n", "[" * 100_000 + "\n", '["{}", ["1"], []]\n',
+     '["{}", "1", [[2]]]\n', '["{}", "1", [["d1", "x"]]]\n', '["{}", "1", [["d1", NaN]]]\n'],
 )  # fmt: skip
 def test_another_file_in_the_place_of_kept_answers_is_left_alone(server, ask, tmp_path, capsys, content):
     server.behave = lambda handler: len(server.asked) == 2 and handler.answer(400)

@@ -191,7 +191,7 @@ def _kept(path: Path, request: str) -> Iterator[tuple[str, list[tuple[str, float
             answer = parse_json(line)
         except ValueError:
             answer = None
-        if not fits(answer, [request.__eq__, str, [[str, float]]]):
+        if not fits(answer, [request, str, [[str, float]]]):
             raise SurefootError(f"{path} has answers to another request; remove it, or name another output")
         yield answer[1], [(name, score) for name, score in answer[2]]
 
