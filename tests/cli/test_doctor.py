@@ -78,6 +78,15 @@ def test_tables_of_tasks_and_attempts(item, folder, capsys):
     assert "  repeats: a 2, b 2" in text
 
 
+@pytest.mark.parametrize("item", ["item", "example", "question", "prompt"])
+def test_a_task_groups_the_items_of_a_table(item, folder, capsys):
+    rows = (f"{system},arithmetic,{name},{score}" for system in "ab" for name, score in (("i1", 1), ("i2", 0)))
+    (folder / "items.csv").write_text("\n".join((f"model,task,{item},score", *rows)))
+    _, text = doctor(capsys, "items.csv")
+    assert "  2 systems (a, b), 2 items" in text
+    assert "columns left unread: task" in text
+
+
 def test_a_file_that_is_not_understood(folder, capsys):
     code, text = doctor(capsys, "page.html", "nowhere.run")
     assert code == 2

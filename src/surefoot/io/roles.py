@@ -24,19 +24,19 @@ from surefoot.io.containers import CellError, Labels, Table
 Role = Literal["topic", "system", "measure", "value", "trial"]
 
 _QUERIES = ("topic", "topics", "topic_id", "topicid", "qid", "q_id", "query_id", "queryid")
-ITEMS = ("item", "item_id", "example_id", "sample", "sample_id", "instance_id", "question_id", "task_id", "task")
-ITEM_TEXTS = ("example", "question", "prompt")
+ITEMS = ("item", "item_id", "example_id", "sample", "sample_id", "instance_id", "question_id", "task_id")
+OTHER_ITEMS = ("example", "question", "prompt", "task")  # the task last: many items may share it
 _RUNS = ("system", "systems", "system_id", "run", "runs", "runid", "run_id", "run_name")
 _MODELS = ("snapshot_name", "model", "model_name")
 # Where a table has two names of one role (qid beside the text of the query), the earlier in the list is taken.
 NAMES: dict[Role, tuple[str, ...]] = {
-    "topic": (*_QUERIES, "query", "query_text", *ITEMS, *ITEM_TEXTS),
+    "topic": (*_QUERIES, "query", "query_text", *ITEMS, *OTHER_ITEMS),
     "system": (*_RUNS, "name", "tag", *_MODELS),
     "measure": ("measure", "measures", "metric", "metrics"),
     "value": ("value", "score"),
     "trial": ("trial", "epoch", "seed", "repeat", "replicate", "attempt"),
 }
-TOPIC_IDS = _QUERIES + ITEMS
+TOPIC_IDS = (*_QUERIES, *ITEMS, "task")
 """Names for ids of topics, not for their texts."""
 DOCUMENTS = ("document", "docno", "doc_id", "corpus_id", "document_id", "docid", "did", "pid", "passage_id", "_id")
 RETRIEVED = ("score", "similarity", "value")

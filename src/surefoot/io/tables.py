@@ -22,8 +22,8 @@ from surefoot.io.files import RUN_ENDINGS, STDIN, name_of, read_bytes
 from surefoot.io.formats import Source, read_content
 from surefoot.io.frames import PARQUET, table_of
 from surefoot.io.roles import (
-    ITEM_TEXTS,
     ITEMS,
+    OTHER_ITEMS,
     Layout,
     Long,
     ScoreMatrix,
@@ -214,7 +214,7 @@ def parse_score_file(path: PathLike) -> ScoreFile:
     if isinstance(layout, Long) and layout.system is None and content.summaries:
         layout = layout._replace(ignored=(), summaries=content.summaries)
     topics = table.columns[layout.topic if isinstance(layout, Long) else 0]
-    noun = "items" if normalise_name(topics) in (*ITEMS, *ITEM_TEXTS) else content.noun
+    noun = "items" if normalise_name(topics) in (*ITEMS, *OTHER_ITEMS) else content.noun
     return ScoreFile(path, table, layout, content.name or name_of(path, ENDINGS), measure, noun)
 
 
