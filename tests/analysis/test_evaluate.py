@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from surefoot import Scores, SurefootError, evaluate, explore, risk
+from surefoot import Result, Scores, SurefootError, evaluate, explore, risk
 from surefoot.analysis.cross import cross
 from surefoot.analysis.evaluate import Evaluation
 from surefoot.risk.values import Linear, Smooth
@@ -146,10 +146,27 @@ def test_smooth_values_are_fitted_to_the_differences() -> None:
     assert "value=smooth(" in evaluate(close, value="smooth").signature
 
 
+def few_topics(result: Result) -> list[str]:
+    return [" ".join(note.split()[:4]) for note in result.notes if "few topics" in note]
+
+
+def test_notes_on_few_topics_stand_beside_their_columns() -> None:
+    found = evaluate(SCORES, "base", [0, 1, 5], ci="t")
+    below, above, intervals = "p at alpha below", "p at alpha 5", "on few topics intervals"
+    assert few_topics(found) == [below, above, intervals]
+    assert few_topics(found.only(["system", "p"])) == [below, above]
+    assert few_topics(found.only(["system", "urisk_low", "urisk_high"])) == [intervals]
+    assert few_topics(evaluate(SCORES, "base", 0)) == []
+    assert few_topics(explore(SCORES, "one", "base", alpha=5)) == [above]
+    many = Scores(RANDOM.random((2, 201)), ["base", "one"], range(201))
+    assert few_topics(evaluate(many, "base", [1, 5], ci="t")) == []
+
+
 def test_notes_say_what_a_reader_must_know() -> None:
     assert any("not consistent" in note for note in evaluate(SCORES, "base", 5).notes)
     assert "not consistent" in str(evaluate(SCORES, "base", 5).only(["system", "georisk"]))
     assert "not consistent" not in str(evaluate(SCORES, "base", 5).only(["system", "urisk"]))
+    assert "not consistent" not in render(evaluate(SCORES, "base", 5), "table")
     assert not any("not consistent" in note for note in evaluate(SCORES, "base", 2).notes)
     shifted = Scores(np.stack([SCORES["base"], SCORES["base"] + 0.1]), ["base", "up"], SCORES.topics)
     assert any("all values are alike: up" in note for note in evaluate(shifted, "base").notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -44,6 +45,14 @@ DOUBTED = ("expected_", "llm_")
 """Prefixes of the columns with grades by language models."""
 EXPECTED = ("expected_delta", "expected_delta_low", "expected_delta_high", "expected_urisk", "expected_losses")
 """Those of them that a terminal shows by default."""
+POPULATION_COLUMNS, P_COLUMNS = "^(z|geo)(risk|minus)", "^p(_holm|_bh|_bonferroni)?$"
+NOTES_ON = {
+    "GeoRisk ": POPULATION_COLUMNS,
+    "Z_Risk and GeoRisk ": POPULATION_COLUMNS,
+    "p at alpha": P_COLUMNS,
+    "on few topics intervals": "_low$",
+}
+"""Beginnings of notes that are only about some columns, which the patterns match."""
 
 
 def brief_columns(columns: Mapping[str, Column]) -> list[str]:
@@ -80,12 +89,10 @@ class Evaluation(Result):
         return np.array([places[row[1:]] for row in rows])
 
     def only(self, names: Sequence[str]) -> Result:
-        """Some of the columns, without notes on Z_Risk and GeoRisk if neither is among them."""
+        """Some of the columns, without notes that are only about others."""
         found = super().only(names)
-        if any(name.startswith(("zrisk", "georisk", "zminus", "geominus")) for name in names):
-            return found
-        notes = tuple(note for note in found.notes if not note.startswith(("GeoRisk ", "Z_Risk and GeoRisk ")))
-        return replace(found, notes=notes)
+        dropped = tuple(note for note, about in NOTES_ON.items() if not any(re.search(about, name) for name in names))
+        return replace(found, notes=tuple(note for note in found.notes if not note.startswith(dropped)))
 
     def readable(self) -> Evaluation:
         """The rows by measure, baseline (if systems have several) and alpha, the best mean first."""

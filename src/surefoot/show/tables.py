@@ -103,7 +103,8 @@ def _brief(result: Result) -> Result:
         notes.append(
             f"{len(result):,} rows: show fewer with --systems A,B or one --alpha; -o table.csv writes them all"
         )
-    return replace(result.only(names) if left_out else result, notes=(*result.notes, *notes)) if notes else result
+    result = result.only(names) if left_out else result
+    return replace(result, notes=(*result.notes, *notes))
 
 
 def print_result(result: Result, format: str = "table", stream: TextIO | None = None, **options: Any) -> None:
