@@ -106,6 +106,15 @@ def test_the_command_prints_both_rankings(folder: Path, capsys: pytest.CaptureFi
     assert "q2" not in shown.split("grade ?:")[0]
 
 
+def test_the_command_writes_rankings_and_rows_to_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = "--documents", "--top", "1", "--measure", "nDCG@3"
+    shown = explored(folder, capsys, *words)
+    assert explored(folder, capsys, *words, "-o", str(folder / "moves.txt")) == ""
+    assert (folder / "moves.txt").read_text() == shown
+    assert explored(folder, capsys, *words, "-o", str(folder / "moves.json")) == ""
+    assert json.loads((folder / "moves.json").read_text())["rows"][0]["topic"] == "q1"
+
+
 def test_the_command_gives_rows_and_picks_topics(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(explored(folder, capsys, "--documents", "--topics", "q2", "--format", "json"))
     assert [(row["topic"], row["document"], row["change"]) for row in found["rows"]] == [("q2", "a", "same")]

@@ -62,7 +62,9 @@ def test_evaluate_json_is_one_object(table: str, capsys: pytest.CaptureFixture[s
     found = json.loads(capsys.readouterr().out)
     assert found["signature"].startswith("evaluate|measure=nDCG@10|baseline=MEAN|alpha=1|")
     assert list(found["rows"][0]) == COLUMNS
-    assert found["notes"] == ["scores does not name its measure; it is taken to be nDCG@10, as requested"]
+    measure, few = found["notes"]
+    assert measure == "scores does not name its measure; it is taken to be nDCG@10, as requested"
+    assert few.startswith("p at alpha below 5 is too small on few topics")
 
 
 @pytest.mark.parametrize("layout", ["table", "md", "latex"])
@@ -114,7 +116,7 @@ def test_evaluate_runs_with_several_measures(runs: list[str], capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("mode", "refused"),
     [
-        ("--segments segments.csv", ["--letters", "--side-by-side", "--unjudged bounds", "--loses-on 30"]),
+        ("--segments segments.csv", ["--letters", "--side-by-side", "--unjudged bounds", "--loses-on 0"]),
         ("--bayes", ["--tests flip", "--llm-qrels llm.qrels", "--n-resamples 10", "--baseline new", "--letters"]),
         ("--stream", ["--bayes", "--letters", "--value smooth", "--systems new", "--qrels qrels.txt"]),
     ],
@@ -126,7 +128,14 @@ def test_what_a_mode_of_evaluate_would_ignore_is_refused(
         assert main(["evaluate", "--scores", table, "--baseline", "old", *mode.split(), *option.split()]) == 2
         flag = mode.split()[0]
         expected = f"{flag} takes one --baseline" if "baseline" in option else f"{flag} can't be combined with {option}"
-        assert capsys.readouterr().err.strip().removeprefix("surefoot evaluate: ") in expected
+        message = capsys.readouterr().err.strip().removeprefix("surefoot evaluate: ")
+        assert message in (expected, expected.rpartition(" ")[0])
+
+
+def test_an_option_of_a_mode_is_refused_without_it(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for option, mode in (("--loses-on 40", "--bayes"), ("--segment-by kind", "--segments")):
+        assert main(["evaluate", "--scores", table, "--baseline", "old", *option.split()]) == 2
+        assert capsys.readouterr().err == f"surefoot evaluate: {option.split()[0]} belongs to {mode}: add it\n"
 
 
 def test_runs_default_to_ndcg_at_ten(runs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,6 +176,7 @@ def test_cross_prints_pairs_and_a_matrix(table: str, capsys: pytest.CaptureFixtu
         (["evaluate", "a.run"], "runs need judgments: give them with --qrels FILE"),
         (["evaluate", "a.run", "--scores", "b.csv"], "give runs with --qrels, or --scores; not both"),
         (["evaluate", "--scores", "nowhere.csv"], "nowhere.csv: no such file"),
+        (["evaluate", "a.run", "--qrels", "q", "--missing", "drop"], "--missing is for --scores; a query that a run"),
         (["evaluate", "--scores", "TABLE", "--ties", "trec_eval"], "--ties is for runs; leave it out with --scores"),
         (["explore", "--scores", "TABLE", "--system", "new", "--baseline", "old", "--unjudged", "skip"], "is for runs"),
         (["evaluate", "--scores", "TABLE", "--baseline", "x"], "no baseline 'x'; there are new, old, other, and MEAN"),
@@ -297,6 +307,16 @@ def test_a_table_given_as_a_run_is_recognised(table: str, capsys: pytest.Capture
 def test_a_file_does_not_get_the_ending_of_another_format(table: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "--scores", table, "--baseline", "old", "-o", "table.parquet"]) == 2
     assert "table.parquet: .parquet is not written; name it .csv, .json, .md, .tex or .txt" in capsys.readouterr().err
+
+
+def test_commands_that_write_csv_refuse_the_ending_of_another_format(
+    runs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pair = ["--candidate", "new", "--baseline", "old"]
+    for words in (["scores", *runs], ["judge", *runs, *pair]):
+        assert main([*words, "-o", str(tmp_path / "out.json")]) == 2
+        assert "out.json: .json is not written; name it .csv or .txt" in capsys.readouterr().err
+    assert list(tmp_path.glob("out.*")) == []
 
 
 def test_nothing_is_overwritten_unasked(table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
@@ -29,10 +29,10 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     """The risk of every system."""
     if arguments.baseline and arguments.baseline_map:
         raise SurefootError("give --baseline or --baseline-map, not both")
-    if arguments.segment_by and not arguments.segments:
-        raise SurefootError("--segment-by names a column of the segments file: give that with --segments FILE")
     mode = next((mode for mode in MODES if getattr(arguments, mode.name)), None)
-    if mode is not None:
+    if mode is None:
+        _refuse_options_of_modes(arguments)
+    else:
         mode.refuse_others(arguments)
     if arguments.baseline and len(arguments.baseline) == 1:
         (arguments.baseline,) = arguments.baseline
@@ -138,18 +138,21 @@ def _stream(arguments: argparse.Namespace) -> Result:
 
 @dataclass(frozen=True)
 class Mode:
-    """An option that replaces the usual evaluation; ``takes`` has the options that it uses, besides those of tables."""
+    """An option that replaces the usual evaluation; ``takes`` has the options that it uses, besides those of tables.
+
+    ``own`` has those that nothing else uses.
+    """
 
     name: str
     run: Callable[[argparse.Namespace], Result]
     takes: frozenset[str]
+    own: frozenset[str] = frozenset()
 
     def refuse_others(self, arguments: argparse.Namespace) -> None:
         """Raise if an option is given that this mode would ignore."""
-        allowed = {self.name, *self.takes, *(each.name for each in opt.TABLE_FILE)}
-        for each in COMMANDS["evaluate"].options:
-            value = getattr(arguments, each.name)
-            if value and value != each.settings.get("default") and each.name not in allowed:
+        allowed = {self.name, *self.takes, *self.own, *(each.name for each in opt.TABLE_FILE)}
+        for each in _given_options(arguments):
+            if each.name not in allowed:
                 what = each.flags[0] if each.flags[0].startswith("-") else "runs"
                 raise SurefootError(f"--{self.name} can't be combined with {what}")
         if "unjudged" in self.takes and arguments.unjudged == "bounds":
@@ -158,13 +161,30 @@ class Mode:
             raise SurefootError(f"--{self.name} takes one --baseline")
 
 
+def _given_options(arguments: argparse.Namespace) -> Iterator[Option]:
+    """The options of evaluate whose value is not the default."""
+    for each in COMMANDS["evaluate"].options:
+        value = getattr(arguments, each.name)
+        if value != each.settings.get("default") and value not in ([], None) and value is not False:
+            yield each
+
+
+def _refuse_options_of_modes(arguments: argparse.Namespace) -> None:
+    """Raise if an option is given that only a mode uses."""
+    for each in _given_options(arguments):
+        for mode in MODES:
+            if each.name in mode.own:
+                raise SurefootError(f"{each.flags[0]} belongs to --{mode.name}: add it")
+
+
 _SCORES = {each.name for each in (*opt.INPUTS, opt.UNJUDGED)}
 MODES = (
     Mode("stream", _stream, frozenset({"scores", "baseline", "alpha", "measure", "missing"})),
-    Mode("bayes", _bayes, frozenset({*_SCORES, "baseline", "alpha", "systems", "seed", "level", "loses_on"})),
+    Mode("bayes", _bayes, frozenset({*_SCORES, "baseline", "alpha", "systems", "seed", "level"}),
+         frozenset({"loses_on"})),
     Mode("segments", _by_segment, frozenset({
-        *_SCORES, *PARAMETERS, "baseline", "baseline_map", "alpha", "value", "fences", "segment_by", "correct",
-    })),
+        *_SCORES, *PARAMETERS, "baseline", "baseline_map", "alpha", "value", "fences", "correct",
+    }), frozenset({"segment_by"})),
 )  # fmt: skip
 
 
@@ -172,6 +192,7 @@ def run_scores(arguments: argparse.Namespace) -> int:
     """The effectiveness of runs, topic by topic."""
     from surefoot.io.tables import scores_csv
 
+    inputs.refuse_ending(arguments.output, ("csv",))
     found = inputs.load(arguments)
     inputs.print_notes(dict.fromkeys(note for one in found for note in one.all_notes))
     inputs.write(scores_csv(*found), arguments.output)

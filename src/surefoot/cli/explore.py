@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -103,9 +102,9 @@ def _show_documents(
         runs[arguments.candidate], runs[arguments.baseline], arguments.qrels, measure, topics=topics,
         unjudged="skip" if arguments.unjudged == "skip" else "zero", queries=queries, texts=texts,
     ).with_topics(doubts)  # fmt: skip
-    if arguments.format == "table":
-        width = shutil.get_terminal_size((100, 24)).columns
-        sys.stdout.write(side_by_side(found, queries, texts, width, doubts))
+    if inputs.format_of(arguments) == "table":
+        width = 100 if arguments.output else shutil.get_terminal_size((100, 24)).columns
+        inputs.write(side_by_side(found, queries, texts, width, doubts), arguments.output)
     else:
         inputs.show(found, arguments)
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 TABLE_OF_VALUES = "table:"
 ENDINGS = {"csv": "csv", "json": "json", "md": "md", "tex": "latex"}
 """The format of a file by its ending."""
+OF_RUNS = ("names", "duplicates", "ties", "unjudged")
+"""Options that only change how runs are read or scored."""
 NOT_WRITTEN = ("html", "jsonl", "parquet", "tsv", "xlsx")
 """Endings of other formats, which a table for the terminal must not have."""
 LOG_INTERVAL = 20.0
@@ -94,13 +96,14 @@ def load(arguments: argparse.Namespace) -> list[Scores]:
     if arguments.scores:
         from surefoot.io.tables import read_scores_by
 
-        _refuse_options_of_runs(arguments)
+        _refuse_options(arguments, OF_RUNS, "for runs; leave it out with --scores")
         return list(read_scores_by(arguments.scores, arguments.measure or (), arguments.missing).values())
     if not arguments.runs and not groups:
         raise SurefootError("nothing to read: give run files with --qrels, or a table with --scores")
     if not arguments.qrels:
         _refuse_tables(arguments.runs)
         raise SurefootError("runs need judgments: give them with --qrels FILE")
+    _refuse_options(arguments, ["missing"], "for --scores; a query that a run lacks counts 0")
     from surefoot.effectiveness.scoring import score_runs_by
 
     more = given(arguments, "names", "duplicates", "ties") | {"repeats": groups, "llm_qrels": llm_qrels(arguments)}
@@ -111,15 +114,12 @@ def load(arguments: argparse.Namespace) -> list[Scores]:
     return list(found.values())
 
 
-def _refuse_options_of_runs(arguments: argparse.Namespace) -> None:
-    """Raise if an option is given that only changes how runs are read or scored."""
+def _refuse_options(arguments: argparse.Namespace, names: Collection[str], reason: str) -> None:
+    """Raise if one of these options for inputs is given."""
     for each in (*INPUTS, UNJUDGED):
         default = each.settings.get("default")
-        if (
-            each.name in ("names", "duplicates", "ties", "unjudged")
-            and getattr(arguments, each.name, default) != default
-        ):
-            raise SurefootError(f"{each.flags[0]} is for runs; leave it out with --scores")
+        if each.name in names and getattr(arguments, each.name, default) != default:
+            raise SurefootError(f"{each.flags[0]} is {reason}")
 
 
 def llm_qrels(arguments: argparse.Namespace) -> list[str]:
@@ -200,7 +200,15 @@ def write(text: str, output: str | None) -> None:
 
 def write_csv(header: Iterable[object], rows: Iterable[Iterable[object]], output: str | None) -> None:
     """Write a table as CSV."""
+    refuse_ending(output, ("csv",))
     write(csv_text([[*header], *map(list, rows)]), output)
+
+
+def refuse_ending(output: str | None, written: Collection[str]) -> None:
+    """Raise if the ending of an output is that of a format that is not written."""
+    ending = str(output).rpartition(".")[2]
+    if ending in {*ENDINGS, *NOT_WRITTEN}.difference(written):
+        raise SurefootError(f"{output}: .{ending} is not written; name it .{', .'.join(written)} or .txt")
 
 
 def load_one(arguments: argparse.Namespace) -> Scores:
@@ -210,15 +218,25 @@ def load_one(arguments: argparse.Namespace) -> Scores:
     return load(arguments)[0]
 
 
+def _output(arguments: argparse.Namespace) -> NewFile | None:
+    """The output file; folders, such as those of experiments, are none."""
+    output = getattr(arguments, "output", None)
+    return output if isinstance(output, NewFile) else None
+
+
+def format_of(arguments: argparse.Namespace) -> str:
+    """The format of the output: that of ``--format``, or of the ending of ``-o``."""
+    output = _output(arguments)
+    refuse_ending(output, ENDINGS)
+    return ENDINGS.get(str(output).rpartition(".")[2], "table") if arguments.format == "table" else arguments.format
+
+
 def show(result: Result, arguments: argparse.Namespace) -> None:
     """Print or write a result; the notes of CSV go to standard error."""
     from surefoot.show.tables import print_result, render
 
-    output = arguments.output if isinstance(getattr(arguments, "output", None), NewFile) else None
-    ending = str(output).rpartition(".")[2]
-    if output and ending in NOT_WRITTEN:
-        raise SurefootError(f"{output}: .{ending} is not written; name it .{', .'.join(ENDINGS)} or .txt")
-    kind = ENDINGS.get(ending, "table") if arguments.format == "table" else arguments.format
+    output = _output(arguments)
+    kind = format_of(arguments)
     options: dict[str, Any] = {name: getattr(arguments, name, None) for name in ("columns", "caption", "label")}
     if kind != "latex" and (options["caption"] or options["label"]):
         raise SurefootError("--caption and --label are for LaTeX: add --format latex, or write to -o FILE.tex")
