@@ -50,8 +50,8 @@ def report(title: str, sizes: Sequence[int], work: Callable[[int], object]) -> N
     """Print processor seconds by size, and the exponent."""
     found = medians({str(size): lambda size=size: work(size) for size in sizes}, ROUNDS)
     seconds = [times.processor for times in found.values()]
-    told = ", ".join(f"{size:,}: {one:.3f}" for size, one in zip(sizes, seconds, strict=True))
-    print(f"  {title:<38} {slope([*map(float, sizes)], seconds):5.2f}   ({told} s)", flush=True)
+    listed = ", ".join(f"{size:,}: {one:.3f}" for size, one in zip(sizes, seconds, strict=True))
+    print(f"  {title:<38} {slope([*map(float, sizes)], seconds):5.2f}   ({listed} s)", flush=True)
 
 
 def write_deep(path: Path, depth: int) -> None:

@@ -88,8 +88,8 @@ function changeWords(it, topic, { moves, paired, counted: defined }) {
   const moved = own === base ? `stayed at ${fixed(own, 4)}` : `${own < base ? "fell" : "rose"} ${scores}`;
   const first = `${current.name} ${moved}.`;
   if (!defined) return `${first} What each document contributes is not defined for this measure.`;
-  const told = [first, largestWords(moves, -1, 2), largestWords(moves, 1, own < base ? 1 : 2)];
-  return told.filter(Boolean).join(" ");
+  const sentences = [first, largestWords(moves, -1, 2), largestWords(moves, 1, own < base ? 1 : 2)];
+  return sentences.filter(Boolean).join(" ");
 }
 
 const alone = (it) =>

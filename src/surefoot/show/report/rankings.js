@@ -156,8 +156,8 @@ function wayText(move, side, whole) {
 
 /** What the move cost: beside the document in its new place, or at the place that it left. */
 function costCell(move, side, most) {
-  const told = move.contribution && (move.change === "out") === (side === "before");
-  if (!told) return element("span", { class: "cost" });
+  const isShown = move.contribution && (move.change === "out") === (side === "before");
+  if (!isShown) return element("span", { class: "cost" });
   const kind = move.contribution < 0 ? "loss" : "gain";
   const bar = drawn(
     "svg",

@@ -68,7 +68,7 @@ function makeTable(host, { caption, columns, sort, name, searchLabel, file, size
   }
 
   return {
-    /** Show other rows: sorted anew, on the page that the reader is on. */
+    /** Show other rows: sorted again, on the page that the reader is on. */
     update(rows) {
       state.rows = rows;
       find();
