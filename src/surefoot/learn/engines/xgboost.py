@@ -241,8 +241,13 @@ def matrix_of(data: RankingData, types: Any = None, bins: Mapping[str, Any] | No
     else:
         rows = _Parts(data.features, kinds)
         matrix = xgboost.QuantileDMatrix(rows, ref=ref, enable_categorical=types is not None, **bins)
-    matrix.set_info(label=data.labels, group=data.sizes)
+    matrix.set_info(label=_aligned(data.labels), group=_aligned(data.sizes))
     return matrix
+
+
+def _aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array, or a new one if it is empty: one that was sent from another process may have an odd address."""
+    return array if array.size else np.zeros(array.shape, array.dtype)
 
 
 def _dense(features: Any) -> Any:
@@ -266,7 +271,7 @@ class _Parts(xgboost.DataIter):
         super().__init__()
 
     def reset(self) -> None:
-        self.parts = _parts(self.features) if self.features.shape[0] else iter([_dense(self.features)])
+        self.parts = _parts(self.features) if self.features.shape[0] else iter([_aligned(_dense(self.features))])
 
     def next(self, input_data: Any) -> bool:
         part = next(self.parts, None)
