@@ -180,7 +180,7 @@ def test_a_baseline_that_is_no_feature_is_given_again_where_the_model_ranks(data
     found = train(data, scores, QUICK).model
     assert found.card["guard"]["form"] is None
     np.testing.assert_array_equal(found.predict(data, baseline=scores), model.predict(data))
-    with pytest.raises(SurefootError, match="guarded by the baseline baseline, which is not a feature; give its scor"):
+    with pytest.raises(SurefootError, match="guarded by 'baseline', which is not a feature"):
         found.predict(data)
 
 

@@ -1,6 +1,7 @@
 """The same objectives under XGBoost."""
 
 import gzip
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -88,6 +89,17 @@ def test_bad_parameters_are_told_in_one_line(params, message):
 def test_a_misspelt_parameter_is_told_by_xgboost():
     with pytest.warns(UserWarning, match="learnig_rate"):
         train(TRAINING, BASELINE, xgb(params={"learnig_rate": 0.5}, n_estimators=1))
+
+
+def test_empty_arrays_may_have_any_address():
+    """As those of a worker without rows, sent from another process."""
+    memory = np.zeros(64, np.uint8)
+    features, labels, sizes = (
+        np.ndarray(shape, dtype, buffer=memory, offset=1)
+        for shape, dtype in (((0, 3), np.float32), (0, np.float32), (0, np.int64))
+    )
+    data = SimpleNamespace(features=features, labels=labels, sizes=sizes, feature_names=None)
+    assert matrix_of(data, bins={"max_bin": 4}).num_row() == 0
 
 
 def mq2008(folder, part):
