@@ -389,7 +389,7 @@ def notes_on_few_topics(topics: int, alphas: FloatArray, columns: Collection[str
         yield f"p at alpha below 5 {too_small} 7 to 10 % of samples of 25 topics (alpha 1)"
     if "p" in columns and topics <= 200 and alphas.max() >= 5:
         rates = "up to 16 % of samples of 25 topics, 9 % of 50 and 7 % of 200"
-        yield f"p at alpha 5 and above {too_small} {rates}; p_bootstrap of evaluate (tests: bootstrap) is closer"
+        yield f"p at alpha 5 and above {too_small} {rates}; p_bootstrap (evaluate --tests bootstrap) is closer"
     if topics < 100 and any(name.endswith("_low") for name in columns):
-        rates = "83 to 96 % of samples of 25 topics, in 91 to 97 % of 50"
+        rates = "83 to 97 % of samples of 25 topics, in 91 to 97 % of 50"
         yield f"on few topics intervals hold the truth less often than they say: the default ones of 95 % in {rates}"
