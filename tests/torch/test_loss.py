@@ -168,4 +168,4 @@ def test_lists_of_several_baselines() -> None:
     lists = Lists.of(torch.zeros(2, 2), torch.tensor([[True, False], [True, True]]))
     found = lists.baselines(torch.arange(8.0).reshape(2, 2, 2))
     assert found.names == ("baseline 1", "baseline 2")
-    assert np.array(found.rows).tolist() == [[0, 2, 3], [4, 6, 7]]
+    assert np.array(found.scores).tolist() == [[0, 2, 3], [4, 6, 7]]
